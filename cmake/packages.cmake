@@ -22,9 +22,11 @@ target_include_directories(engine_adt SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_compile_definitions(engine_adt INTERFACE ${llvm_definitions})
 target_link_libraries(engine_adt INTERFACE LLVMSupport)
 
-# Highway chooses the instruction set at run time; the two targets left out only cost compile time.
+# Highway chooses the instruction set at run time, SSE4 at least. Its slower targets only cost compile
+# time, and the baseline has to be named because Highway would take plain x86-64 for scalar.
 add_library(engine_simd INTERFACE)
-target_compile_definitions(engine_simd INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SCALAR)")
+target_compile_definitions(engine_simd INTERFACE
+  HWY_BASELINE_TARGETS=HWY_SSE4 "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SCALAR|HWY_EMU128)")
 target_link_libraries(engine_simd INTERFACE hwy::hwy)
 
 # The ONNX schema, compiled as protobuf-lite.
