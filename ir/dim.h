@@ -1,0 +1,95 @@
+// A dimension: an integer polynomial over named symbols in canonical form, so that equal dims compare equal.
+//
+//   P + S      8*S      batch*S - 1      max(T, P)      floordiv(S, 2)
+//
+// What is no polynomial (max, min, floordiv, mod, broadcast) is an atom with Dims as arguments; atoms are canonical too.
+// There is no prover: `a == b` says "always equal as written", its opposite says nothing.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace engine::ir {
+
+// Values of symbols at run time, by name.
+using SymbolValues = llvm::StringMap<int64_t>;
+
+struct SymbolRange {
+  int64_t min = 0;
+  int64_t max = INT64_MAX;
+};
+using SymbolRanges = llvm::StringMap<SymbolRange>;
+
+class Dim {
+public:
+  Dim() = default; // 0
+  Dim(int64_t constant) : constant_(constant) {}
+  static Dim symbol(llvm::StringRef name);
+
+  // broadcast(a, b): the other where one is 1; they must be equal otherwise (checked by evaluate).
+  static Dim max(const Dim &a, const Dim &b);
+  static Dim min(const Dim &a, const Dim &b);
+  static Dim floorDiv(const Dim &a, const Dim &b);
+  static Dim mod(const Dim &a, const Dim &b);
+  static Dim broadcast(const Dim &a, const Dim &b);
+
+  bool isConstant() const { return !terms_; }
+  std::optional<int64_t> constant() const;
+  bool is(int64_t value) const { return !terms_ && constant_ == value; }
+
+  Dim operator+(const Dim &other) const;
+  Dim operator-(const Dim &other) const;
+  Dim operator*(const Dim &other) const;
+  Dim operator-() const { return Dim(0) - *this; }
+  bool operator==(const Dim &other) const;
+  bool operator!=(const Dim &other) const { return !(*this == other); }
+  size_t hash() const;
+
+  // Exact division: absent when `divisor` does not divide every term as written.
+  std::optional<Dim> dividedBy(const Dim &divisor) const;
+
+  // Throws Error naming the first symbol without a value, and on overflow or division by zero.
+  int64_t evaluate(const SymbolValues &values) const;
+  std::optional<int64_t> tryEvaluate(const SymbolValues &values) const;
+  Dim substitute(const llvm::StringMap<Dim> &values) const;
+
+  // Names of all symbols, in order of appearance, arguments of atoms included; appends, without duplicates.
+  void collectSymbols(llvm::SmallVectorImpl<std::string> &names) const;
+  // If this is a lone symbol, its name.
+  std::optional<std::string> asSymbol() const;
+
+  // Bounds by interval arithmetic; a symbol without a range is [0, INT64_MAX]. Saturating.
+  SymbolRange bounds(const SymbolRanges &ranges) const;
+
+  // Canonical text; symbols that are no identifiers are quoted ("2", "past len"). parse(str()) == *this.
+  std::string str() const;
+  // Throws Error with the column of the fault.
+  static Dim parse(llvm::StringRef text);
+
+private:
+  struct Atom;
+  struct Term;
+  struct Terms;
+  static Dim fromTerms(int64_t constant, std::vector<Term> terms);
+  static Dim ofAtom(Atom atom);
+
+  int64_t constant_ = 0;
+  std::shared_ptr<const Terms> terms_; // null for a constant
+};
+
+using Shape = llvm::SmallVector<Dim, 4>;
+
+// Product of dims[begin, end).
+Dim product(llvm::ArrayRef<Dim> dims);
+// "[batch, 8, S]"
+std::string str(llvm::ArrayRef<Dim> dims);
+
+} // namespace engine::ir

@@ -1,0 +1,46 @@
+// Shapes and element types of results from operands: one overload per operator. The same functions run at import time on
+// symbolic facts and at run time on concrete ones, for the dims that only the data decides.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace engine::ir {
+
+class InferContext {
+public:
+  InferContext(llvm::ArrayRef<const Fact *> operands, llvm::MutableArrayRef<Fact> results,
+               llvm::StringRef symbolPrefix)
+      : operands_(operands), results_(results), symbolPrefix_(symbolPrefix) {}
+
+  size_t numOperands() const { return operands_.size(); }
+  bool has(size_t i) const { return i < operands_.size() && operands_[i] != nullptr; }
+  const Fact &operand(size_t i) const { return *operands_[i]; }
+  size_t numResults() const { return results_.size(); }
+  Fact &result(size_t i) { return results_[i]; }
+  void set(size_t i, DType dtype, llvm::ArrayRef<Dim> shape) { results_[i] = makeFact(dtype, shape); }
+
+  // A dim that only the data decides: "$NODE.RESULT.AXIS", stable under rebuilding.
+  Dim freshDim(size_t result, int axis) const;
+
+private:
+  llvm::ArrayRef<const Fact *> operands_;
+  llvm::MutableArrayRef<Fact> results_;
+  llvm::StringRef symbolPrefix_;
+};
+
+// Fills the results' facts. Throws Error (with `at("operand 'x'")`) where operands do not fit. A result stays unknown if an
+// operand it depends on is.
+void infer(const Op &op, InferContext &context);
+
+// Contents of the results as dims where they follow from the operands' (integer arithmetic, Concat, Gather, ...).
+// Part of infer; apart so that it can be tested alone.
+void inferContents(const Op &op, InferContext &context);
+
+// The shape that broadcasting a and b gives, axis by axis (numpy rules). Throws Error on constants that do not fit.
+Shape broadcastShapes(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
+
+// Throws Error on: values used before they are made, operand counts and types that infer refuses, facts that infer would not
+// give, names used twice, If graphs that do not agree.
+void verify(const Graph &graph);
+
+} // namespace engine::ir
