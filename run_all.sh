@@ -23,12 +23,9 @@ check() {  # WHAT COMMAND...: one check, counted
   if "$@"; then echo "$what: 1 passed, 0 failed"; else echo "$what: 0 passed, 1 failed"; return 1; fi
 }
 
-unit_tests() {  # BUILD_DIR: doctest's own summary, as a count of test cases
-  local out rc
-  out=$("$1/unit_tests" 2>&1); rc=$?
-  echo "$out"
-  sed -nE 's/^\[doctest\] test cases: *[0-9]+ *\| *([0-9]+) passed *\| *([0-9]+) failed.*/\1 passed, \2 failed/p' <<<"$out"
-  return $rc
+unit_tests() {  # BUILD_DIR: doctest's own summary, and the same as a count of test cases
+  "$1/unit_tests" 2>&1 |
+    sed -uE 's/^(\[doctest\] test cases: *[0-9]+ *\| *([0-9]+) passed *\| *([0-9]+) failed.*)/\1\n\2 passed, \3 failed/'
 }
 
 test_cases() {
@@ -101,8 +98,10 @@ run_suite() {  # NAME LIMIT COMMAND...
   local name=$1 limit=$2 start=$SECONDS log rc ok bad
   shift 2
   log=$(mktemp)
-  timeout --kill-after=10 "$limit" ./run_all.sh --suite "$@" >"$log" 2>&1 </dev/null
+  timeout --kill-after=10 "$limit" ./run_all.sh --suite "$@" >"$log" 2>&1 </dev/null &
+  wait $!
   rc=$?
+  kill -KILL -- -$! 2>/dev/null  # whatever the suite left behind: timeout made it a process group
   read -r ok bad < <(awk 'match($0, /[0-9]+ passed, [0-9]+ failed$/) {
       split(substr($0, RSTART), n, /[^0-9]+/); ok += n[1]; bad += n[2] } END {print ok + 0, bad + 0}' "$log")
   local reason=""

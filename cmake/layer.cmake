@@ -33,10 +33,14 @@ function(engine_layer name)
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${avx512_options}")
     endif()
   endforeach()
-  # Layers without special flags share one precompiled header.
-  if(ENGINE_PCH AND EXISTS ${PROJECT_SOURCE_DIR}/cmake/pch.h AND NOT name MATCHES "^kernels_")
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
-    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # The layers without flags of their own share one precompiled header.
+  if(ENGINE_PCH AND EXISTS ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+    if(name STREQUAL "ir")
+      target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+    elseif(name MATCHES "^(frontend|lowering|kernels)$")
+      target_precompile_headers(${target} REUSE_FROM layer_ir)
+    endif()
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # a time stamp would defeat ccache
       target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
     endif()
   endif()

@@ -20,10 +20,12 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 set(CMAKE_C_FLAGS_RELEASE "-O2")
 
+# Names of source files in messages are relative to the root; ccache passes them from the build folder.
+file(RELATIVE_PATH root_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 add_library(engine_flags INTERFACE)
 target_compile_options(engine_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror -ffunction-sections -fdata-sections
-    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>)
+    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${root_from_build}=>)
 target_link_options(engine_flags INTERFACE LINKER:--gc-sections LINKER:--as-needed)
 
 find_program(CCACHE ccache)
