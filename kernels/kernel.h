@@ -66,6 +66,8 @@ struct KernelRow {
   // Empty if the row fits, else a sentence. Null: it always fits.
   std::string (*whyNot)(const KernelProblem &);
   std::unique_ptr<Kernel> (*make)(const KernelProblem &);
+  // Its kernels may object through whyNotNow: the next fitting row is kept at hand.
+  bool decidesLate = false;
 };
 
 struct Backend {
