@@ -2,7 +2,7 @@
 # Runs setup.sh, builds everything and runs every test suite. Closes with `N passed, N failed`.
 #   ./run_all.sh [--deep] [--only NAME]... [--list]
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")"
+cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 
 # --- The suites: name, limit in seconds, command. A suite prints any number of lines that end in
 # `N passed, N failed`, which are added up; leaving with an error or counting nothing is a failure.
@@ -10,6 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 suites='
 unit      300  unit_tests build
 cases     600  test_cases
+reference 120  check self_test .venv/bin/python -m tests.reference.selftest
 layers     60  .venv/bin/python tests/check_layers.py build
 clang     600  clang_warnings
 examples  120  embedding

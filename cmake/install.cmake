@@ -15,6 +15,8 @@ endif()
 set_target_properties(engine_shared PROPERTIES INSTALL_RPATH "$ORIGIN/engine")
 install(TARGETS engine_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES runtime/engine.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/engine)
+# What engine.h includes. It is found relative to engine.h, so it must include nothing of ours itself.
+install(FILES ir/dtype.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/engine/ir)
 
 # The wheel holds three full copies instead of links: install the one named by the SONAME.
 get_target_property(dnnl_library DNNL::dnnl IMPORTED_LOCATION_RELEASE)
