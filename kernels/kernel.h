@@ -4,6 +4,7 @@
 
 #include "ir/graph.h"
 #include "ir/view.h"
+#include "kernels/cpu/isa.h"
 
 #include <functional>
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace engine {
 
-enum class Isa : uint8_t { kBase, kAvx2, kAvx512 };
+using Isa = cpu::Isa;
 
 // What a kernel may count on when it is chosen. Constant for the life of a compiled model.
 struct KernelOptions {

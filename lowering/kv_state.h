@@ -1,0 +1,26 @@
+// Caches. A *state* is a graph input that a session can keep in place between runs:
+//   - its last use is as the cache of a KvWrite (or KvEvict), and
+//   - the result of that node is a graph output.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace engine::lowering {
+
+// Rewrites Concat(past, new) to KvWrite where `past` is a graph input that nothing else reads and the result is a graph output,
+// as exporters that know no cache operator write it.
+ir::Graph recognizeKvStates(const ir::Graph &graph);
+
+struct KvState {
+  ir::ValueId input;
+  ir::ValueId result; // of the node
+  size_t node;        // index of the KvWrite or KvEvict
+  size_t output;      // index of the graph output that is `result`
+  int64_t axis;       // of the rows
+  bool grows;         // the input's rows are a symbol: one row more each step
+};
+
+// In order of the graph's inputs.
+std::vector<KvState> findKvStates(const ir::Graph &graph);
+
+} // namespace engine::lowering

@@ -1,0 +1,119 @@
+#include "lowering/pipeline.h"
+
+#include "ir/infer.h"
+#include "ir/text.h"
+#include "lowering/canonicalize.h"
+#include "lowering/cse.h"
+#include "lowering/evaluate.h"
+#include "lowering/fold.h"
+#include "lowering/kv_state.h"
+
+#include <chrono>
+
+namespace engine::lowering {
+
+namespace {
+
+ir::Graph runCanonicalize(const ir::Graph &graph, const PassContext &) { return canonicalize(graph); }
+
+ir::Graph runFold(const ir::Graph &graph, const PassContext &) {
+  return foldConstants(graph, evaluateNode);
+}
+
+ir::Graph runCse(const ir::Graph &graph, const PassContext &) {
+  return eliminateCommonSubexpressions(graph);
+}
+
+ir::Graph runKvState(const ir::Graph &graph, const PassContext &) { return recognizeKvStates(graph); }
+
+constexpr Pass kPasses[] = {
+    {"canonicalize", "shape arithmetic becomes dims, no-ops vanish", runCanonicalize},
+    {"fold", "operators on small constants are evaluated", runFold},
+    {"cse", "equal subexpressions are computed once", runCse},
+    {"kv_state", "caches that grow by Concat become KvWrite", runKvState},
+};
+
+const Pass *findPass(llvm::StringRef name) {
+  for (const Pass &pass : kPasses)
+    if (name == pass.name)
+      return &pass;
+  return nullptr;
+}
+
+void checkPassName(llvm::StringRef name) {
+  if (name.empty() || name == "import" || findPass(name))
+    return;
+  std::string known = "import";
+  for (const Pass &pass : kPasses)
+    known += std::string(", ") + pass.name;
+  throw Error("there is no pass '" + name.str() + "'; the passes are: " + known);
+}
+
+ir::Graph throughText(ir::Graph graph) {
+  // Bytes of constants that lie in files are found again by where they are.
+  llvm::StringMap<ir::ConstRef> byPlace;
+  auto key = [](llvm::StringRef file, uint64_t offset) { return (file + ":" + llvm::Twine(offset)).str(); };
+  for (const ir::Node &node : graph.nodes())
+    if (const auto *c = node.as<ir::Const>())
+      byPlace[key(c->data->file, c->data->offset)] = c->data;
+  auto resolve = [&](llvm::StringRef file, uint64_t offset, uint64_t, DType dtype,
+                     llvm::ArrayRef<int64_t> dims) -> ir::ConstRef {
+    auto it = byPlace.find(key(file, offset));
+    if (it == byPlace.end())
+      throw Error::internal("constant at " + file.str() + " is not in the graph that printed it");
+    if (it->second->dtype == dtype && dims.equals(it->second->dims))
+      return it->second;
+    // Two constants may name the same bytes as different tensors.
+    auto copy = std::make_shared<ir::ConstData>(*it->second);
+    copy->dtype = dtype;
+    copy->dims.assign(dims.begin(), dims.end());
+    return copy;
+  };
+  ir::Graph parsed = ir::parseGraph(ir::str(graph), resolve);
+  std::string why;
+  if (!ir::equal(graph, parsed, &why))
+    throw Error::internal("printed and parsed, the graph differs: " + why);
+  return parsed;
+}
+
+} // namespace
+
+llvm::ArrayRef<Pass> passes() { return kPasses; }
+
+ir::Graph runPasses(ir::Graph graph, const PipelineOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  for (const std::string &name : options.disabled)
+    checkPassName(name);
+  checkPassName(options.stopAfter);
+
+  auto finish = [&](llvm::StringRef name, Clock::time_point start) {
+    if (options.verify)
+      ir::verify(graph);
+    if (options.roundTrip)
+      graph = throughText(std::move(graph));
+    if (options.observe) {
+      const std::chrono::duration<double, std::milli> spent = Clock::now() - start;
+      options.observe(name, graph, spent.count());
+    }
+  };
+
+  finish("import", Clock::now());
+  if (options.stopAfter == "import")
+    return graph;
+  for (const Pass &pass : kPasses) {
+    const Clock::time_point start = Clock::now();
+    if (!llvm::is_contained(options.disabled, pass.name)) {
+      try {
+        graph = pass.run(graph, options.context);
+        finish(pass.name, start);
+      } catch (Error &error) {
+        throw error.inPass(pass.name);
+      }
+    }
+    if (options.stopAfter == pass.name)
+      break;
+  }
+  return graph;
+}
+
+} // namespace engine::lowering
