@@ -1,0 +1,17 @@
+"""bf16: computed in f32 with one rounding at the end."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import ml_dtypes
+
+from test_cases.lib.gqa import Gqa
+
+call = Gqa(
+    rows=5,
+    dtype=ml_dtypes.bfloat16,
+    rotary=True,
+)
+call.write(__file__, reference_only="onnxruntime has no bf16 kernel on the CPU")

@@ -1,0 +1,22 @@
+"""A row that -inf in the bias hides wholly is 0; so is its row of weights."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from test_cases.lib.gqa import Gqa
+
+def hide_row(feeds):
+    feeds["attention_bias"][0, 1, 2, :] = -np.inf
+
+call = Gqa(
+    rows=4,
+    bias=(1, 4),
+    head_size=8,
+    scores=True,
+    attributes={"qk_output": 2},
+)
+call.write(__file__, change=hide_row, reference_only="onnxruntime gives NaN here")

@@ -1,0 +1,13 @@
+"""One token on seven cached ones: the new row goes to slot 7 and the query stands at position 7.
+Query head h reads KV head h / 2. The bias broadcasts over the batch and is added after the
+scale.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+
+Gqa(rows=1, past=7, head_size=8, bias=(1, 4)).write(__file__)

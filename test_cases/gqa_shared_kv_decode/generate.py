@@ -1,0 +1,10 @@
+"""KV of length zero, one query on a cache that already holds its key; only Q is rotated."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+
+Gqa(rows=1, past=6, shared_kv=True, rotary=True).write(__file__)

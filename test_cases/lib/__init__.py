@@ -1,0 +1,1 @@
+"""What the generate.py scripts of the test cases share."""
