@@ -83,7 +83,7 @@ std::vector<ir::ConstRef> evaluateNode(const ir::Node &node, llvm::ArrayRef<ir::
       constants.push_back(nullptr);
       continue;
     }
-    constants.push_back(ir::makeConst(view.dtype, llvm::makeArrayRef(view.dims, view.rank), view.data,
+    constants.push_back(ir::makeConst(view.dtype, llvm::ArrayRef<int64_t>(view.dims, view.rank), view.data,
                                       static_cast<size_t>(view.bytes())));
   }
   return constants;
