@@ -12,6 +12,7 @@ from test_cases.lib.gqa import Gqa
 def hide_row(feeds):
     feeds["attention_bias"][0, 1, 2, :] = -np.inf
 
+
 call = Gqa(
     rows=4,
     bias=(1, 4),

@@ -14,6 +14,7 @@ from test_cases.lib.gqa import Gqa
 def lower_row(feeds):
     feeds["attention_bias"][0, 1, 2, :] = np.finfo(np.float32).min
 
+
 call = Gqa(
     rows=4,
     bias=(1, 4),

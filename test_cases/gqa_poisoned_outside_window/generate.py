@@ -13,6 +13,7 @@ def poison(feeds):
     for name in ("past_key", "past_value"):
         feeds[name][:, :, 0:4] = np.nan
 
+
 call = Gqa(
     rows=1,
     past=7,

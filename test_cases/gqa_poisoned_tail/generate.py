@@ -14,4 +14,5 @@ def poison(feeds):
         feeds[name][0, :, 7:] = np.nan
         feeds[name][1, :, 3:] = np.inf
 
+
 Gqa(rows=1, past=7, capacity=12, lengths=[8, 4], rotary=True).write(__file__, change=poison)

@@ -172,7 +172,7 @@ def mismatch(got, want, ignored=None):
     absolute, relative = TOLERANCES.get(want.dtype, (0, 0))
     got, want = got.astype(np.float64), want.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        close = np.abs(got - want) <= absolute + relative * np.abs(want)
+        close = np.isfinite(want) & (np.abs(got - want) <= absolute + relative * np.abs(want))
     close |= (got == want) | (np.isnan(got) & np.isnan(want))
     if ignored is not None:
         close |= np.broadcast_to(ignored, close.shape)

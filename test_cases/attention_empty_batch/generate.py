@@ -1,0 +1,15 @@
+"""An empty batch gives empty results."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.attention import Attention
+
+call = Attention(
+    rows=2,
+    keys=3,
+    batch=0,
+)
+call.write(__file__, reference_only="onnxruntime refuses empty inputs")

@@ -1,0 +1,18 @@
+"""A float mask of shape (1, N, S, T)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from test_cases.lib.attention import Attention
+
+call = Attention(
+    rows=3,
+    keys=6,
+    mask=(1, "heads", "sequence", "total"),
+    mask_type=np.float32,
+)
+call.write(__file__)

@@ -1,0 +1,17 @@
+"""Present outputs left out over a past."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.attention import Attention
+
+call = Attention(
+    rows=2,
+    keys=2,
+    past=3,
+    present="none",
+    attributes={"is_causal": 1},
+)
+call.write(__file__, reference_only="onnxruntime wants the present outputs")
