@@ -336,6 +336,24 @@ struct If {
   }
 };
 
+// y is x, once dims that inference could not compare are known: actual[i] == expected[i], or 1 where i is in orOne, or less
+// where i is in orLess. The error is at `item`.
+struct CheckDims {
+  std::string item;
+  Shape actual, expected;
+  Ints orOne, orLess;
+  ENGINE_OP("check_dims", "x", "y") {
+    v("item", s.item), v("actual", s.actual), v("expected", s.expected), v("or_one", s.orOne), v("or_less", s.orLess);
+  }
+};
+
+// y [B] i64 holds the elements of x [B] (i32 or i64), once all are in [0, limit]. The error is at `item`.
+struct CheckLengths {
+  std::string item;
+  Dim limit;
+  ENGINE_OP("check_lengths", "x", "y") { v("item", s.item), v("limit", s.limit); }
+};
+
 // A node that could not be imported; only `engine dump` shows it.
 struct Unsupported {
   std::string domain, type, reason;
@@ -364,7 +382,8 @@ struct ApplyRope {
 //   queryStart  0 on a first prompt, else T_b - Q_b      queryLen   Q_b = query_seqlens[b], S without
 //   keyLen      key rows that Sdpa sees                  writeStart first row that KvWrite writes
 //   keyStart    position of key row 0                    split      resident rows of a windowed cache
-// seqlens i32, B elements; total i32 one element; querySeqlens i32 [B].
+// seqlens i32, B elements; total i32 one element; querySeqlens i32 [B]. Nothing of `bound` is read but its shape: where only
+// the data knows the total, it makes the total a dim.
 struct CacheLengths {
   Dim batch;
   Dim queries;      // S
@@ -372,14 +391,12 @@ struct CacheLengths {
   Dim pastCapacity; // C_past, 0 without a past
   Dim ropeRows;     // rows of the cos cache, -1 where there is none
   int64_t window = -1;  // local window, where the cache is windowed
-  bool windowed = false, causal = true;
-  bool hasPast = false, presentUsed = true;
-  ENGINE_OP("cache_lengths", "seqlens total querySeqlens?",
+  bool windowed = false, hasPast = false;
+  ENGINE_OP("cache_lengths", "seqlens total querySeqlens? bound?",
             "queryStart queryLen keyLen writeStart keyStart split") {
     v("batch", s.batch), v("queries", s.queries), v("new_rows", s.newRows),
         v("past_capacity", s.pastCapacity), v("rope_rows", s.ropeRows), v("window", s.window),
-        v("windowed", s.windowed), v("causal", s.causal), v("has_past", s.hasPast),
-        v("present_used", s.presentUsed);
+        v("windowed", s.windowed), v("has_past", s.hasPast);
   }
 };
 
@@ -447,8 +464,8 @@ enum Operand { q, k, v, kNew, vNew, bias, mask, sink, kScale, vScale, queryStart
 using Op = std::variant<Const, DimValues, Unary, Binary, Where, Cast, MatMul, QuantMatMul, QuantGather, Dequantize,
                         Reshape, ReshapeTo, Transpose, Slice, SliceAt, Expand, ExpandTo, Concat, Pad, Fill, FillTo,
                         Range, Tile, Trilu, Gather, GatherElements, GatherNd, ScatterNd, ScatterElements, Reduce,
-                        ArgReduce, TopK, CumSum, Softmax, RmsNorm, LayerNorm, If, Unsupported, ApplyRope,
-                        CacheLengths, RopePositions, KvWrite, KvEvict, KvQuantize, Sdpa>;
+                        ArgReduce, TopK, CumSum, Softmax, RmsNorm, LayerNorm, If, CheckDims, CheckLengths, Unsupported,
+                        ApplyRope, CacheLengths, RopePositions, KvWrite, KvEvict, KvQuantize, Sdpa>;
 
 inline constexpr size_t kNumOps = std::variant_size_v<Op>;
 
@@ -472,7 +489,12 @@ struct OperandSpec {
 llvm::ArrayRef<OperandSpec> operandSpecs(const Op &op);
 llvm::ArrayRef<OperandSpec> resultSpecs(const Op &op);
 
-// Field by field; constants by content, graphs by structure.
+// Results of an operator, variadic ones counted; throws Error where its own count is negative.
+size_t numResults(const Op &op);
+// A default-constructed operator by name, or null.
+const Op *findOp(llvm::StringRef name);
+
+// Field by field; constants by content, graphs by structure, floats by their bits.
 bool operator==(const Op &a, const Op &b) = delete;
 bool equal(const Op &a, const Op &b);
 
