@@ -1,5 +1,7 @@
 #include "lowering/plan.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <algorithm>
 
 namespace engine::lowering {

@@ -60,11 +60,22 @@ char *BufferPool::take(size_t bytes) {
       rounded *= 2;
     if (bytes > (size_t{1} << 20))
       rounded = (bytes + (bytes >> 3) + 4095) / 4096 * 4096;
+    dropOneFree();
     entries_.push_back({AlignedBuffer(budget_, rounded), true});
     best = &entries_.back();
   }
   best->free = false;
   return best->buffer.data();
+}
+
+// A free buffer that was too small makes room for the larger one, so that the pool stays bounded.
+void BufferPool::dropOneFree() {
+  auto largest = entries_.end();
+  for (auto it = entries_.begin(); it != entries_.end(); ++it)
+    if (it->free && (largest == entries_.end() || largest->buffer.bytes() < it->buffer.bytes()))
+      largest = it;
+  if (largest != entries_.end())
+    entries_.erase(largest);
 }
 
 void BufferPool::give(char *data) {

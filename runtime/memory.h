@@ -68,6 +68,8 @@ private:
     AlignedBuffer buffer;
     bool free = true;
   };
+  void dropOneFree();
+
   MemoryBudget &budget_;
   std::vector<Entry> entries_;
 };
