@@ -11,6 +11,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def enlarge(feeds):
     feeds["Q"] *= np.float16(25)
     feeds["K"] *= np.float16(25)

@@ -11,6 +11,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def hide_blocks(feeds):
     feeds["attn_mask"][:] = -np.inf
     feeds["attn_mask"][0, 127:] = 0.5

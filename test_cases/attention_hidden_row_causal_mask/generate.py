@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from test_cases.lib.attention import Attention
 
+
 def hide_past(feeds):
     feeds["attn_mask"][1] = [False, False, True, True]
 

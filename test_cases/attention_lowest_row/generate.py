@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def lower_row(feeds):
     feeds["attn_mask"][1, :] = np.finfo(np.float32).min
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def lower_some(feeds):
     feeds["attn_mask"][:] = 0
     feeds["attn_mask"][:, 3:] = np.finfo(np.float32).min

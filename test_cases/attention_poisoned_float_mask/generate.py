@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def poison(feeds):
     feeds["attn_mask"][:, 1] = -np.inf
     feeds["past_key"][:, :, 1] = np.nan

@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def poison(feeds):
     for name in ("K", "V"):
         feeds[name][0, :, 5:] = np.nan

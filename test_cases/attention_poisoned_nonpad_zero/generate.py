@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def poison(feeds):
     feeds["V"][0] = np.nan
 

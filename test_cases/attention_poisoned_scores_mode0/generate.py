@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def poison(feeds):
     feeds["K"][0, :, 3] = np.nan
     feeds["V"][0, :, 3] = np.nan

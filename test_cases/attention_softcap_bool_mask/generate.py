@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from test_cases.lib.attention import Attention
 
+
 def mask_large_values(feeds):
     feeds["attn_mask"][..., 4:] = False
     feeds["V"][:, :, 4:] = 1000

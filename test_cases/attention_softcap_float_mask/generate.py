@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.attention import Attention
 
+
 def mask_large_values(feeds):
     feeds["attn_mask"][..., 4:] = -np.inf
     feeds["V"][:, :, 4:] = 1000

@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.gqa import Gqa
 
+
 def hide_row(feeds):
     feeds["attention_bias"][0, 1, 2, :] = -np.inf
 

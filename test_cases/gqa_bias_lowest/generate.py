@@ -11,6 +11,7 @@ import numpy as np
 
 from test_cases.lib.gqa import Gqa
 
+
 def lower_row(feeds):
     feeds["attention_bias"][0, 1, 2, :] = np.finfo(np.float32).min
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from test_cases.lib.gqa import Gqa
 
+
 def poison(feeds):
     for name in ("past_key", "past_value"):
         feeds[name][0, :, 7:] = np.nan

@@ -1,0 +1,10 @@
+"""com.microsoft RotaryEmbedding: position_ids is the second input, and (B, S) here."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.operators import rotary_case
+
+rotary_case(__file__, positions=[[0, 1, 2, 3], [9, 3, 15, 4]], contrib=True)

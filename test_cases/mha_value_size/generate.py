@@ -1,0 +1,10 @@
+"""V of another width than K."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.mha import Mha
+
+Mha(rows=3, keys=5, value_size=4).write(__file__)

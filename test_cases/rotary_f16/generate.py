@@ -1,0 +1,12 @@
+"""ai.onnx RotaryEmbedding in f16."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from test_cases.lib.operators import rotary_case
+
+rotary_case(__file__, positions=[[0, 1, 2, 3], [9, 3, 15, 4]], dtype=np.float16)

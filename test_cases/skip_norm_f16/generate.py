@@ -1,0 +1,12 @@
+"""SkipSimplifiedLayerNormalization in f16."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from test_cases.lib.operators import skip_norm_case
+
+skip_norm_case(__file__, bias=True, total=True, dtype=np.float16)
