@@ -14,14 +14,14 @@ namespace engine::ir {
 // -----------------------------------------------------------------------------------------------------------
 
 Dim InferContext::freshDim(size_t result, int axis) const {
-  return Dim::symbol("$$" + symbolPrefix_.str() + "." + std::to_string(result) + "." +
+  return Dim::symbol("@" + symbolPrefix_.str() + "." + std::to_string(result) + "." +
                      std::to_string(axis));
 }
 
 bool InferContext::isFresh(const Dim &dim) const {
   llvm::SmallVector<std::string, 4> symbols;
   dim.collectSymbols(symbols);
-  const std::string prefix = "$$" + symbolPrefix_.str() + ".";
+  const std::string prefix = "@" + symbolPrefix_.str() + ".";
   return llvm::any_of(symbols, [&](const std::string &symbol) {
     if (!std::string_view(symbol).starts_with(prefix))
       return false;
@@ -44,18 +44,6 @@ std::string InferContext::operandName(size_t i) const {
 
 // --- Dims
 // --------------------------------------------------------------------------------------------------------------
-
-SymbolRange boundsOf(const Dim &dim) {
-  llvm::SmallVector<std::string, 4> symbols;
-  dim.collectSymbols(symbols);
-  SymbolRanges ranges;
-  for (const std::string &symbol : symbols) {
-    const std::string_view name(symbol);
-    if (name.starts_with("$") && !name.starts_with("$$"))
-      ranges[symbol] = {INT64_MIN, INT64_MAX};
-  }
-  return dim.bounds(ranges);
-}
 
 static Dim broadcastDim(const Dim &a, const Dim &b, bool &fits) {
   if (a == b || b.is(1))

@@ -23,8 +23,8 @@ public:
       results_[i] = makeFact(dtype, shape);
   }
 
-  // A dim that only the data decides: "$$NODE.RESULT.AXIS", stable under rebuilding. Never negative, unlike the value of
-  // an input, which is "$INPUT".
+  // A dim that only the data decides: "@NODE.RESULT.AXIS", stable under rebuilding. A length, so never negative, unlike
+  // the value of an input, which is "$INPUT".
   Dim freshDim(size_t result, int axis) const;
   bool isFresh(const Dim &dim) const; // holds a freshDim of this node
 
@@ -54,9 +54,6 @@ void inferContents(const Op &op, InferContext &context);
 
 // The shape that broadcasting a and b gives, axis by axis (numpy rules). Throws Error on constants that do not fit.
 Shape broadcastShapes(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
-
-// Dims and values of integers share one form. Named symbols are lengths; "$INPUT" may be anything.
-SymbolRange boundsOf(const Dim &dim);
 
 // The elements of a small integer or bool tensor (at most Fact::kMaxContents) where all of them are known integers.
 std::optional<llvm::SmallVector<int64_t>> constantContents(const Fact &fact);

@@ -2,6 +2,8 @@
 // symbolic. Every function gives the results' elements or nothing; nothing is always right.
 #include "ir/infer_impl.h"
 
+#include "ir/error.h"
+
 namespace engine::ir {
 
 // --- What operands say
@@ -359,6 +361,12 @@ static std::optional<Contents> contentsFor(const Cast &op, const InferContext &c
   return contents;
 }
 
+// All elements are lengths then, whatever the operand's may be.
+static std::optional<Contents> contentsFor(const CheckLengths &, const InferContext &c,
+                                           const ResultInfo &) {
+  return contentsOf(c.operand(0));
+}
+
 static std::optional<Contents> contentsFor(const Reshape &, const InferContext &c,
                                            const ResultInfo &) {
   return contentsOf(c.operand(0));
@@ -659,7 +667,12 @@ void inferContents(const Op &op, InferContext &context) {
   // Operators with several results make data, not shapes.
   if (context.numResults() == 0 || !context.result(0).known || context.result(0).contents)
     return;
-  context.result(0).contents = resultContents(op, context, context.result(0));
+  try {
+    context.result(0).contents = resultContents(op, context, context.result(0));
+  } catch (const Error &) {
+    // Elements that no dim can express are not contents; the kernel computes them all the same.
+    context.result(0).contents.reset();
+  }
 }
 
 } // namespace engine::ir
