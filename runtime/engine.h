@@ -143,6 +143,7 @@ struct ValueInfo {
   std::vector<std::string> shape; // "batch", "8", "P + S"
   bool hasDefault = false;        // may be left out of a feed
   bool state = false;             // an input: a cache that a session can keep; an output: what becomes of it
+  std::string peer;               // of a state: the name of the output (input) that it becomes (was)
 };
 
 struct ModelOptions {

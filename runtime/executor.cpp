@@ -353,6 +353,11 @@ void Executor::runKernel(size_t index, const Request &request) {
     if (result.valid())
       at(result) = results.back();
   }
+  if (stateOfNode_[index] >= 0 && request.state) {
+    // The cache may have moved to a larger buffer.
+    operands[0].data = results[0].data;
+    std::copy_n(results[0].strides, results[0].rank, operands[0].strides);
+  }
 
   llvm::SmallVector<View, 16> given;
   llvm::SmallVector<char *, 4> temporaries;

@@ -19,12 +19,6 @@ struct ExecutorOptions {
   const std::atomic<bool> *cancelled = nullptr;
 };
 
-// A cache that the caller keeps: `past` is the graph input, `present` what becomes of it, in the same memory.
-struct StateBinding {
-  View past;
-  View present; // filled by the executor through `grow`
-};
-
 class Executor {
 public:
   Executor(const lowering::CompiledGraph &compiled, const ExecutorOptions &options);
