@@ -1,0 +1,133 @@
+#include "frontend/input_checks.h"
+
+namespace engine::frontend {
+
+using ir::Dim;
+
+const char *onnxTypeName(DType type) {
+  switch (type) {
+  case DType::kF32:
+    return "float";
+  case DType::kF16:
+    return "float16";
+  case DType::kBF16:
+    return "bfloat16";
+  case DType::kF64:
+    return "double";
+  case DType::kI8:
+    return "int8";
+  case DType::kU8:
+    return "uint8";
+  case DType::kI16:
+    return "int16";
+  case DType::kU16:
+    return "uint16";
+  case DType::kI32:
+    return "int32";
+  case DType::kU32:
+    return "uint32";
+  case DType::kI64:
+    return "int64";
+  case DType::kU64:
+    return "uint64";
+  case DType::kBool:
+    return "bool";
+  case DType::kI4:
+    return "int4";
+  case DType::kU4:
+    return "uint4";
+  case DType::kUndefined:
+    break;
+  }
+  return "undefined";
+}
+
+void refuseInput(llvm::StringRef name, const std::string &fault) {
+  throw Error(fault).at("input '" + name.str() + "'");
+}
+
+void refuseAttribute(llvm::StringRef name, const std::string &fault) {
+  throw Error(fault).at("attribute '" + name.str() + "'");
+}
+
+void expectType(const ImportContext &ctx, Input input, DType type) {
+  const DType found = ctx.fact(input.index).dtype;
+  if (found != type)
+    refuseInput(input.name,
+                std::string("type ") + onnxTypeName(found) + ", expected " + onnxTypeName(type));
+}
+
+void expectRank(const ImportContext &ctx, Input input, int rank) {
+  const ir::Fact &fact = ctx.fact(input.index);
+  if (fact.rank() != rank)
+    refuseInput(input.name,
+                "shape " + ir::str(fact.shape) + ", expected rank " + std::to_string(rank));
+}
+
+DimRule DimRule::broadcast(Dim dim) {
+  DimRule rule(std::move(dim));
+  rule.orOne = true;
+  return rule;
+}
+
+DimRule DimRule::atMost(Dim dim) {
+  DimRule rule(std::move(dim));
+  rule.orLess = true;
+  return rule;
+}
+
+namespace {
+
+enum class Fit { kAlways, kNever, kOpen };
+
+Fit fitOf(const Dim &actual, const DimRule &rule) {
+  if (actual == rule.dim || (rule.orOne && actual.is(1)))
+    return Fit::kAlways;
+  if (!actual.isConstant() || !rule.dim.isConstant())
+    return Fit::kOpen;
+  const bool less = *actual.constant() < *rule.dim.constant();
+  return rule.orLess && less ? Fit::kAlways : Fit::kNever;
+}
+
+std::string describe(llvm::ArrayRef<DimRule> rules) {
+  std::string text = "[";
+  for (const DimRule &rule : rules) {
+    if (text.size() > 1)
+      text += ", ";
+    text += (rule.orLess ? "at most " : "") + rule.dim.str() + (rule.orOne ? " or 1" : "");
+  }
+  return text + "]";
+}
+
+} // namespace
+
+ir::ValueId checkDims(ImportContext &ctx, ir::ValueId carrier, llvm::ArrayRef<Dim> actual,
+                      llvm::ArrayRef<DimRule> rules, llvm::StringRef inputName) {
+  const std::string fault = "shape " + ir::str(actual) + ", expected " + describe(rules);
+  if (actual.size() != rules.size())
+    refuseInput(inputName, fault);
+
+  bool open = false;
+  ir::CheckDims check;
+  check.item = "input '" + inputName.str() + "'";
+  check.actual.assign(actual.begin(), actual.end());
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Fit fit = fitOf(actual[i], rules[i]);
+    if (fit == Fit::kNever)
+      refuseInput(inputName, fault);
+    open |= fit == Fit::kOpen;
+    check.expected.push_back(rules[i].dim);
+    if (rules[i].orOne)
+      check.orOne.push_back(static_cast<int64_t>(i));
+    if (rules[i].orLess)
+      check.orLess.push_back(static_cast<int64_t>(i));
+  }
+  return open ? ctx.add(check, {carrier}, "check_" + inputName.str()) : carrier;
+}
+
+ir::ValueId checkedInput(ImportContext &ctx, Input input, llvm::ArrayRef<DimRule> rules) {
+  const ir::Shape actual = ctx.fact(input.index).shape;
+  return checkDims(ctx, ctx.input(input.index), actual, rules, input.name);
+}
+
+} // namespace engine::frontend
