@@ -135,6 +135,11 @@ class Attention:
             opsets={"": self.opset},
         )
 
+    def parts(self, script):
+        """(model, feeds), with nothing computed: for refusals."""
+        feeds = self.feeds(random_numbers(script))
+        return self.model(feeds), feeds
+
     def write(self, script, *, change=None, **options):
         """Writes the case. `change` may alter the feeds (a dict) before anything is computed."""
         feeds = self.feeds(random_numbers(script))

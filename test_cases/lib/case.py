@@ -117,9 +117,10 @@ def write_refusal(script, model, refuse, *, feeds=None, files=None):
         lines.append("load-only: yes")
     else:
         write_npz(directory / "io.npz", {f"in:{name}": array for name, array in feeds.items()})
-        static = static_line(model, feeds, {})
-        if static:
-            lines.append(f"static: {static}")
+        if not isinstance(model, bytes):
+            static = static_line(model, feeds, {}, strict=False)
+            if static:
+                lines.append(f"static: {static}")
     (directory / "case.txt").write_text("\n".join(lines) + "\n")
 
 
@@ -195,8 +196,11 @@ def agreed(theirs, wanted, undefined, unspecified, types):
     return result
 
 
-def static_line(proto, feeds, results):
-    """`NAME=N ...` for every symbol in the shapes of the graph's inputs and outputs."""
+def static_line(proto, feeds, results, strict=True):
+    """`NAME=N ...` for every symbol in the shapes of the graph's inputs and outputs.
+
+    Not strict: where two arrays disagree about a symbol, the first one counts.
+    """
     values = {}
     for value in list(proto.graph.input) + list(proto.graph.output):
         array = feeds.get(value.name, results.get(value.name))
@@ -207,6 +211,6 @@ def static_line(proto, feeds, results):
                 continue
             if not re.fullmatch(r"\w+", dim.dim_param):
                 raise SystemExit(f"{dim.dim_param} is no plain symbol")
-            if values.setdefault(dim.dim_param, size) != size:
+            if values.setdefault(dim.dim_param, size) != size and strict:
                 raise SystemExit(f"{dim.dim_param} is {values[dim.dim_param]} and {size}")
     return " ".join(f"{name}={size}" for name, size in values.items())

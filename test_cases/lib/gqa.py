@@ -185,6 +185,12 @@ class Gqa:
     def result(self, feeds):
         return group_query_attention(**feeds, **self.all_attributes(), in_place=self.in_place)
 
+    def parts(self, script, weights=WEIGHTS):
+        """(model, feeds of the graph's inputs), with nothing computed: for refusals."""
+        feeds = self.feeds(random_numbers(script))
+        proto = self.model(feeds, weights)
+        return proto, {name: array for name, array in feeds.items() if name not in weights}
+
     def write(self, script, *, weights=WEIGHTS, change=None, **options):
         """Writes the case. `change` may alter the feeds (a dict) before anything is computed."""
         feeds = self.feeds(random_numbers(script))

@@ -97,23 +97,20 @@ class Mha:
         present = self.past is not None if self.present is None else self.present
         return OUTPUTS[:1] + (OUTPUTS[1:3] if present else []) + (OUTPUTS[3:] if self.scores else [])
 
-    def write(self, script, *, change=None, **options):
-        """Writes the case. `change` may alter the feeds (a dict) before anything is computed."""
+    def all_attributes(self):
+        return {"num_heads": self.heads} | self.attributes
+
+    def model(self, feeds):
         dims, names = self.dims(), self.output_names()
-        feeds = self.feeds(random_numbers(script), dims)
-        if change:
-            change(feeds)
-        attributes = {"num_heads": self.heads} | self.attributes
-        result = multi_head_attention(**feeds, **attributes)
         call = node(
             "MultiHeadAttention",
             [name if name in feeds else None for name in INPUTS],
             [name if name in names else None for name in OUTPUTS],
             "attn",
             "com.microsoft",
-            **attributes,
+            **self.all_attributes(),
         )
-        proto = model(
+        return model(
             [call],
             [Value(name, array.dtype, dims[name])
              for name, array in feeds.items() if name != "bias"],
@@ -121,5 +118,15 @@ class Mha:
             initializers={"bias": feeds["bias"]} if self.bias else {},
             opsets={"": 21, "com.microsoft": 1},
         )
+
+    def parts(self, script):
+        """(model, feeds of the graph's inputs), with nothing computed: for refusals."""
+        feeds = self.feeds(random_numbers(script), self.dims())
+        proto = self.model(feeds)
+        return proto, {name: array for name, array in feeds.items() if name != "bias"}
+
+    def write(self, script, **options):
+        feeds = self.feeds(random_numbers(script), self.dims())
+        result = multi_head_attention(**feeds, **self.all_attributes())
         run_feeds = {name: array for name, array in feeds.items() if name != "bias"}
-        write_case(script, proto, Run(run_feeds, result._asdict()), **options)
+        write_case(script, self.model(feeds), Run(run_feeds, result._asdict()), **options)

@@ -21,9 +21,12 @@ class Operator:
         self.op_type, self.domain, self.opset = op_type, domain, opset
         self.feeds, self.dims, self.weights, self.attributes = feeds, dims, weights, attributes
 
-    def write(self, script, outputs, expected, **options):
-        """`outputs`: (name or None, type, dims); `expected` by name."""
-        given = {name: array for name, array in self.feeds.items() if array is not None}
+    def given(self):
+        return {name: array for name, array in self.feeds.items() if array is not None}
+
+    def model(self, outputs):
+        """`outputs`: (name or None, type, dims)."""
+        given = self.given()
         call = node(
             self.op_type,
             [name if name in given else None for name in self.feeds],
@@ -32,17 +35,19 @@ class Operator:
             self.domain,
             **self.attributes,
         )
-        opsets = {"": self.opset} | ({self.domain: 1} if self.domain else {})
-        proto = model(
+        return model(
             [call],
             [Value(name, array.dtype, self.dims[name])
              for name, array in given.items() if name not in self.weights],
             [Value(*output) for output in outputs if output[0]],
             initializers={name: given[name] for name in self.weights if name in given},
-            opsets=opsets,
+            opsets={"": self.opset} | ({self.domain: 1} if self.domain else {}),
         )
-        run_feeds = {name: array for name, array in given.items() if name not in self.weights}
-        write_case(script, proto, Run(run_feeds, expected), **options)
+
+    def write(self, script, outputs, expected, **options):
+        """`expected` by output name."""
+        feeds = {name: array for name, array in self.given().items() if name not in self.weights}
+        write_case(script, self.model(outputs), Run(feeds, expected), **options)
 
 
 def rotary_case(

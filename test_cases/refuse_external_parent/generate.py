@@ -1,0 +1,11 @@
+"""External data in the folder above the model's."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.refusal import external_weight, write_refusal
+
+proto = external_weight("../outside.bin")
+write_refusal(__file__, proto, ["weight", "../outside.bin"])

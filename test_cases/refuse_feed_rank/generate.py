@@ -1,0 +1,13 @@
+"""An input fed with another rank."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=1, past=4).parts(__file__)
+feeds["query"] = feeds["query"][0]
+write_refusal(__file__, proto, ["query"], feeds=feeds)

@@ -1,0 +1,13 @@
+"""An array that is no input of the model."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=1, past=4).parts(__file__)
+feeds["pasta_key"] = feeds["past_key"]
+write_refusal(__file__, proto, ["pasta_key"], feeds=feeds)

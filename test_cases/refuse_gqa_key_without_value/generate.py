@@ -1,0 +1,14 @@
+"""key without value."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=3, past=None).parts(__file__)
+proto.graph.node[0].input[2] = ""
+del proto.graph.input[2]
+write_refusal(__file__, proto, ["attn", "GroupQueryAttention", "value"])

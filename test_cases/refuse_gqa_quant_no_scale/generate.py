@@ -1,0 +1,13 @@
+"""A quantised cache without k_scale."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=3, cache_bits=8).parts(__file__)
+proto.graph.node[0].input[12] = ""
+write_refusal(__file__, proto, ["attn", "GroupQueryAttention", "k_scale"])

@@ -1,0 +1,13 @@
+"""seqlens_k + 1 above total_sequence_length, inside the buffer (onnxruntime accepts it)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=1, past=4, capacity=9).parts(__file__)
+feeds["seqlens_k"][1] = 6
+write_refusal(__file__, proto, ["attn", "GroupQueryAttention", "seqlens_k"], feeds=feeds)

@@ -1,0 +1,20 @@
+"""seqlens_k at the lowest int32: adding 1 must not hide it."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+
+from test_cases.lib.gqa import Gqa
+from test_cases.lib.refusal import write_refusal
+
+proto, feeds = Gqa(rows=1, past=4).parts(__file__)
+feeds["seqlens_k"][0] = np.iinfo(np.int32).min
+write_refusal(
+    __file__,
+    proto,
+    ["attn", "GroupQueryAttention", "seqlens_k", "-2147483648"],
+    feeds=feeds,
+)

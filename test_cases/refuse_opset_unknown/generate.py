@@ -1,0 +1,11 @@
+"""An opset of the future."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.refusal import identity_model, write_refusal
+
+proto = identity_model(opsets={"": 999})
+write_refusal(__file__, proto, ["999"])
