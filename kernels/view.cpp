@@ -106,12 +106,27 @@ std::optional<View> transposeView(const ir::Transpose &op, const View &operand) 
   return view;
 }
 
+// Importers clamp; a graph from elsewhere need not have.
+void requireInside(const ir::Slice &op, int64_t start, int64_t length, int64_t size) {
+  if (length == 0)
+    return;
+  int64_t last = 0;
+  const bool overflow = __builtin_mul_overflow(length - 1, op.step, &last) ||
+                        __builtin_add_overflow(last, start, &last);
+  if (overflow || length < 0 || start < 0 || start >= size || last < 0 || last >= size)
+    throw Error("a slice of " + std::to_string(length) + " elements from " + std::to_string(start) +
+                ", step " + std::to_string(op.step) + ", of an axis of length " +
+                std::to_string(size))
+        .at("operand 'x'");
+}
+
 std::optional<View> sliceView(const ir::Slice &op, const View &operand,
                               const ir::SymbolValues &symbols) {
   if (isSubByte(operand.dtype))
     return std::nullopt;
   const int64_t length = op.length.evaluate(symbols);
   const int64_t start = length == 0 ? 0 : op.start.evaluate(symbols);
+  requireInside(op, start, length, operand.dims[op.axis]);
   View view = withData(operand, start * operand.strides[op.axis]);
   view.dims[op.axis] = length;
   view.strides[op.axis] *= op.step;
@@ -231,7 +246,8 @@ void copyView(const View &from, const View &to) {
     return;
   }
   if (isSubByte(from.dtype))
-    throw Error::internal("copy of a sub-byte view that is not dense");
+    throw Error(std::string("rearranging elements of ") + dtypeName(from.dtype) +
+                " is not supported");
   Copy(from, to).run(static_cast<const char *>(from.data), static_cast<char *>(to.data));
 }
 

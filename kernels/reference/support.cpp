@@ -17,12 +17,16 @@ llvm::ArrayRef<int64_t> dimsOf(const View &view) {
 
 namespace {
 
+std::string str(llvm::ArrayRef<int64_t> dims) {
+  return ir::str(ir::Shape(dims.begin(), dims.end()));
+}
+
 // Sub-byte views are moved by whole bytes only; kernels reach their elements through Row::offset.
 void advance(View &view, int64_t elements) {
   if (elements == 0)
     return;
   if (isSubByte(view.dtype))
-    throw Error::internal("part of a sub-byte view");
+    throw Error(std::string("parts of tensors of ") + dtypeName(view.dtype) + " are not supported");
   view.data = static_cast<char *>(view.data) + elements * (dtypeInfo(view.dtype).bits / 8);
 }
 
@@ -78,9 +82,12 @@ View broadcastTo(const View &view, llvm::ArrayRef<int64_t> dims) {
 }
 
 View reshaped(const View &dense, llvm::ArrayRef<int64_t> dims) {
-  View out = makeView(dense.data, dense.dtype, dims);
-  if (!dense.isDense() || out.count() != dense.count())
-    throw Error::internal("reshaped: not the same dense elements");
+  const View out = makeView(dense.data, dense.dtype, dims);
+  if (out.count() != dense.count())
+    throw Error(std::to_string(dense.count()) + " elements, expected " +
+                std::to_string(out.count()) + " for dims " + str(dims));
+  if (!dense.isDense())
+    throw Error::internal("reshaped: a view with gaps");
   return out;
 }
 
@@ -369,6 +376,22 @@ int64_t checkedIndex(int64_t index, int64_t size, llvm::StringRef operand) {
                 ", " + std::to_string(size) + ")")
         .at("operand '" + operand.str() + "'");
   return index < 0 ? index + size : index;
+}
+
+static std::string at(llvm::StringRef operand) { return "operand '" + operand.str() + "'"; }
+
+void requireCount(const View &view, int64_t count, llvm::StringRef operand) {
+  if (view.count() != count)
+    throw Error("found dims " + str(dimsOf(view)) + ", expected " + std::to_string(count) +
+                " elements")
+        .at(at(operand));
+}
+
+void requireDim(const View &view, int axis, int64_t expected, llvm::StringRef operand) {
+  if (view.dims[axis] != expected)
+    throw Error("found dims " + str(dimsOf(view)) + ", expected " + std::to_string(expected) +
+                " at axis " + std::to_string(axis))
+        .at(at(operand));
 }
 
 } // namespace engine::reference

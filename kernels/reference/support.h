@@ -26,7 +26,7 @@ View sliced(View view, int axis, int64_t start, int64_t length, int64_t step = 1
 View permuted(const View &view, llvm::ArrayRef<int64_t> perm);
 // numpy.broadcast_to: new and stretched axes have stride 0. Throws Error where dims do not fit.
 View broadcastTo(const View &view, llvm::ArrayRef<int64_t> dims);
-// Row-major views only: the same elements with other dims.
+// Row-major views only: the same elements with other dims. Throws Error where their number differs.
 View reshaped(const View &dense, llvm::ArrayRef<int64_t> dims);
 // The axis, counted from the front. Throws Error if it is out of range.
 int normalAxis(int64_t axis, int rank);
@@ -73,10 +73,29 @@ template <class F> void withCompute(DType dtype, F f) {
   f(Compute<uint64_t>());
 }
 
+// Sums and products; those of integers wrap.
+template <class C> C plus(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return a + b;
+  else
+    return static_cast<C>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class C> C times(C a, C b) {
+  if constexpr (std::is_same_v<C, double>)
+    return a * b;
+  else
+    return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 // --- Faults of the data
 // ------------------------------------------------------------------------------------------------
 
 // "index 7 is out of range [-5, 5)", at the operand. A negative index counts from the end.
 int64_t checkedIndex(int64_t index, int64_t size, llvm::StringRef operand);
+
+// What inference could not compare, before anything is read: the executor's dims come from the
+// data.
+void requireCount(const View &view, int64_t count, llvm::StringRef operand);
+void requireDim(const View &view, int axis, int64_t expected, llvm::StringRef operand);
 
 } // namespace engine::reference
