@@ -121,6 +121,9 @@ std::optional<SliceRange> sliceRange(const Dim &start, const Dim &end, int64_t s
   const Dim high = forward ? length : length - 1;
   const Dim from = clampDim(*first, low, high);
   const Dim to = clampDim(*last, low, high);
+  // The last few: as many as there are.
+  if (step == 1 && to == length && start.isConstant() && *start.constant() < 0)
+    return SliceRange{from, Dim::min(length, length - *first)};
   Dim span = forward ? to - from : from - to;
   if (!neverNegative(span))
     span = Dim::max(span, 0);

@@ -117,10 +117,19 @@ static std::optional<Contents> broadcastContents(const Fact &operand,
 // --- Arithmetic on one element
 // -------------------------------------------------------------------------------------------
 
-static std::optional<Dim> checkedConstant(bool overflow, int64_t value) {
-  if (overflow)
-    return std::nullopt;
-  return Dim(value);
+static std::optional<Dim> checkedAdd(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? std::nullopt : std::optional<Dim>(sum);
+}
+
+static std::optional<Dim> checkedSub(int64_t a, int64_t b) {
+  int64_t difference;
+  return __builtin_sub_overflow(a, b, &difference) ? std::nullopt : std::optional<Dim>(difference);
+}
+
+static std::optional<Dim> checkedMul(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::nullopt : std::optional<Dim>(product);
 }
 
 static std::optional<Dim> divideConstants(int64_t a, int64_t b) {
@@ -137,14 +146,13 @@ static std::optional<Dim> floorModConstants(int64_t a, int64_t b) {
 }
 
 static std::optional<Dim> combineConstants(BinaryKind kind, int64_t a, int64_t b) {
-  int64_t value = 0;
   switch (kind) {
   case BinaryKind::kAdd:
-    return checkedConstant(__builtin_add_overflow(a, b, &value), value);
+    return checkedAdd(a, b);
   case BinaryKind::kSub:
-    return checkedConstant(__builtin_sub_overflow(a, b, &value), value);
+    return checkedSub(a, b);
   case BinaryKind::kMul:
-    return checkedConstant(__builtin_mul_overflow(a, b, &value), value);
+    return checkedMul(a, b);
   case BinaryKind::kDiv:
     return divideConstants(a, b);
   case BinaryKind::kMod:
