@@ -4,6 +4,12 @@
 //
 // What is no polynomial (max, min, floordiv, mod, broadcast) is an atom with Dims as arguments; atoms are canonical too.
 // There is no prover: `a == b` says "always equal as written", its opposite says nothing.
+//
+// Symbols stand for dims and are never negative: max(P + S, P) is P + S. Those whose name starts with one '$' ("$INPUT")
+// are elements of integer tensors and may be negative; nothing is simplified by their sign. "$$NODE.RESULT.AXIS" is a dim again.
+//
+// All arithmetic is checked: what leaves 64 bits, or grows beyond kMaxSize symbols and atoms or kMaxDepth nested atoms,
+// throws Error.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -16,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace engine::ir {
 
@@ -30,11 +37,15 @@ using SymbolRanges = llvm::StringMap<SymbolRange>;
 
 class Dim {
 public:
+  static constexpr uint32_t kMaxSize = 1024;
+  static constexpr uint32_t kMaxDepth = 64;
+
   Dim() = default; // 0
   Dim(int64_t constant) : constant_(constant) {}
   static Dim symbol(llvm::StringRef name);
 
-  // broadcast(a, b): the other where one is 1; they must be equal otherwise (checked by evaluate).
+  // broadcast(a, b): the other where one is 1; they must be equal otherwise: unequal constants throw here, the rest is
+  // checked by evaluate. floorDiv rounds down, mod has the divisor's sign; a divisor of 0 throws.
   static Dim max(const Dim &a, const Dim &b);
   static Dim min(const Dim &a, const Dim &b);
   static Dim floorDiv(const Dim &a, const Dim &b);
@@ -53,7 +64,7 @@ public:
   bool operator!=(const Dim &other) const { return !(*this == other); }
   size_t hash() const;
 
-  // Exact division: absent when `divisor` does not divide every term as written.
+  // Exact polynomial division: absent when there is no quotient with quotient * divisor == *this.
   std::optional<Dim> dividedBy(const Dim &divisor) const;
 
   // Throws Error naming the first symbol without a value, and on overflow or division by zero.
@@ -66,7 +77,8 @@ public:
   // If this is a lone symbol, its name.
   std::optional<std::string> asSymbol() const;
 
-  // Bounds by interval arithmetic; a symbol without a range is [0, INT64_MAX]. Saturating.
+  // Bounds by interval arithmetic; a symbol without a range is [0, INT64_MAX], "$INPUT" [INT64_MIN, INT64_MAX]. Saturating:
+  // both extremes are infinities.
   SymbolRange bounds(const SymbolRanges &ranges) const;
 
   // Canonical text; symbols that are no identifiers are quoted ("2", "past len"). parse(str()) == *this.
@@ -78,8 +90,7 @@ private:
   struct Atom;
   struct Term;
   struct Terms;
-  static Dim fromTerms(int64_t constant, std::vector<Term> terms);
-  static Dim ofAtom(Atom atom);
+  struct Algebra; // everything in dim.cpp that needs the above
 
   int64_t constant_ = 0;
   std::shared_ptr<const Terms> terms_; // null for a constant

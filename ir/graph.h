@@ -54,12 +54,14 @@ public:
   size_t numValues() const { return values_.size(); }
   const Value &value(ValueId id) const { return values_[id.index]; }
   const Fact &fact(ValueId id) const { return values_[id.index].fact; }
-  // Node that makes a value, or null for graph inputs.
+  // Node that makes a value, or null for graph inputs. Valid until the builder adds the next node.
   const Node *producer(ValueId id) const;
   ValueId find(llvm::StringRef name) const;
 
 private:
   friend class GraphBuilder;
+  friend struct GraphForger; // makes graphs that no builder makes, for the verifier's tests
+
   std::vector<Value> values_;
   std::vector<Node> nodes_;
   std::vector<int32_t> producers_; // node index by value, -1 for inputs
@@ -76,8 +78,8 @@ class GraphBuilder {
 public:
   GraphBuilder();
 
-  // Names are made unique by a suffix. An i32 or i64 input of at most one element gets its value as a symbol
-  // ("$total_sequence_length") unless its contents are given.
+  // Names of values and of nodes are made unique by "#2", "#3", ... An i32 or i64 input of at most one element gets its value
+  // as a symbol ("$total_sequence_length") unless its contents are given.
   ValueId addInput(llvm::StringRef name, Fact fact);
   void setDefault(ValueId input, ConstRef value);
 
@@ -85,8 +87,10 @@ public:
   void setOrigin(llvm::StringRef nodeName, llvm::StringRef onnxOp);
 
   // Appends a node, infers its results' facts and returns them. Throws Error on operands that do not fit.
-  // `suffix` distinguishes the nodes of one origin ("rope_q"); empty: the origin's own name.
-  // `wanted[i]` false: that result is kNoValue. `names` gives results their names ("" keeps the default).
+  // `suffix` distinguishes the nodes of one origin ("rope_q"); empty: the origin's own name. Without both, a node takes the
+  // name of its first result, or else of its operator.
+  // One value comes back for each result of the operator; `wanted[i]` false, or missing in a `wanted` that is not empty: it
+  // is kNoValue. `names` gives results their names; the default ("") is the node's for the first and "NODE.RESULT" for others.
   Values add(Op op, llvm::ArrayRef<ValueId> operands, llvm::StringRef suffix = "",
              llvm::ArrayRef<std::string> names = {}, llvm::ArrayRef<bool> wanted = {});
   ValueId add1(Op op, llvm::ArrayRef<ValueId> operands, llvm::StringRef suffix = "",
@@ -105,10 +109,18 @@ public:
   Graph finish();
 
 private:
+  friend Graph removeDead(const Graph &graph);
+  using NameSet = llvm::StringMap<uint32_t>;
+
+  void append(Node node, llvm::ArrayRef<Fact> facts, llvm::ArrayRef<std::string> names,
+              llvm::ArrayRef<bool> wanted);
   ValueId newValue(llvm::StringRef name, Fact fact, int32_t producer);
-  std::string uniqueName(llvm::StringRef wanted) const;
+  std::string nodeName(const Op &op, llvm::StringRef suffix, llvm::ArrayRef<std::string> names) const;
+  std::string uniqueName(llvm::StringRef wanted, const NameSet &taken);
 
   Graph graph_;
+  NameSet nodeNames_;
+  llvm::StringMap<uint32_t> suffixes_; // the next number to try, by name without one
   std::string originName_, originOp_;
 };
 
