@@ -2,19 +2,28 @@
 //
 //   engine-ir 1
 //   input %input_ids : i64[batch, S]
-//   input %mode : i32[] = {$mode} default {1}
+//   input %mode : i32[]={$mode} default i32[]{1}
 //   %w = const {data=f32[2, 2]{1, 2, 3.5, -0}} : f32[2, 2]
 //   %embed = const {data=f32[256, 64] file("model.onnx.data", 4096, 65536)} : f32[256, 64]
+//   %table = const {data=u8[65] hex"00010203..."} : u8[65]
+//   %z = where(%c, %a, %b) : f32[B]
+//   %r = if(%c, %a) {then=graph { input %x : f32[B] output %x }, else=graph {...}} : f32[B]
 //   %y, _ = sdpa(q=%q, k=%k, v=%v, keyLen=%n) {scale=0.25, band=[.., 0], ...} : f32[B, N, S, H], _ @"/layers.0/attn" #"ai.onnx.Attention"
 //   output %y as "logits"
 //
-// Fields at their default are left out. A value or symbol whose name is no plain identifier is quoted: %"a b".
-// `@` gives the node's name, `#` the ONNX operator it came from. Types after the colon are checked against inference.
+// Operands stand by name where an operator has optional ones. Fields at their default are left out. A value or symbol whose
+// name is no plain identifier (for values: nor a path) is quoted: %"a b". `@` gives the node's name if it is not its first
+// result's, `#` the ONNX operator it came from. `_` is an absent result or operand. Constants of up to 64 elements stand in
+// the text, larger ones as a place in a file or as bytes. White space separates, nothing more; comments start with `//`.
+//
+// By hand, types may be left out; what stands behind the colon is checked against inference.
 #pragma once
 
 #include "ir/graph.h"
 
 #include "llvm/Support/raw_ostream.h"
+
+#include <functional>
 
 namespace engine::ir {
 
