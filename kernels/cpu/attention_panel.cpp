@@ -1,0 +1,427 @@
+// Tile operations on packed panels, for every element type widened to f32.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention_panel.cpp"
+#include "hwy/foreach_target.h"
+
+#include "kernels/cpu/attention_simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace engine::cpu::attn {
+namespace HWY_NAMESPACE {
+
+// --- Packing
+// ---------------------------------------------------------------------------------------
+
+void toFloat(DType type, const void *from, int64_t count, float *to) {
+  widen(type, from, count, to);
+}
+
+// The scale of a quantised cache belongs to channels, so it moves to the query.
+void packQuery(DType type, const void *query, int64_t headSize, const float *keyScale,
+               int64_t keyScaleStride, void *packed) {
+  float *to = static_cast<float *>(packed);
+  widen(type, query, headSize, to);
+  for (int64_t c = headSize; c < queryStride(headSize); ++c)
+    to[c] = 0;
+  if (!keyScale)
+    return;
+  for (int64_t c = 0; c < headSize; ++c)
+    to[c] *= keyScale[c * keyScaleStride];
+}
+
+// Row as f32: in place, or widened into temp.
+HWY_INLINE const float *floatRow(DType type, const void *row, int64_t headSize, float *temp) {
+  if (type == DType::kF32 && row)
+    return static_cast<const float *>(row);
+  if (row)
+    widen(type, row, headSize, temp);
+  else
+    std::memset(temp, 0, headSize * sizeof(float));
+  return temp;
+}
+
+// Four rows of keys become four columns.
+HWY_INLINE void transposeRows4(const float *const (&rows)[4], int64_t headSize, float *to) {
+  const hn::FixedTag<float, 4> d;
+  const hn::FixedTag<double, 2> d2;
+  int64_t c = 0;
+  for (; c + 4 <= headSize; c += 4) {
+    const auto a = hn::LoadU(d, rows[0] + c);
+    const auto b = hn::LoadU(d, rows[1] + c);
+    const auto e = hn::LoadU(d, rows[2] + c);
+    const auto f = hn::LoadU(d, rows[3] + c);
+    const auto abLow = hn::BitCast(d2, hn::InterleaveLower(d, a, b));
+    const auto abHigh = hn::BitCast(d2, hn::InterleaveUpper(d, a, b));
+    const auto efLow = hn::BitCast(d2, hn::InterleaveLower(d, e, f));
+    const auto efHigh = hn::BitCast(d2, hn::InterleaveUpper(d, e, f));
+    float *column = to + c * kStrip;
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d2, abLow, efLow)), d, column);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d2, abLow, efLow)), d, column + kStrip);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(d2, abHigh, efHigh)), d, column + 2 * kStrip);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d2, abHigh, efHigh)), d, column + 3 * kStrip);
+  }
+  for (; c < headSize; ++c) {
+    for (int i = 0; i < 4; ++i)
+      to[c * kStrip + i] = rows[i][c];
+  }
+}
+
+void packKeys(DType type, const void *const *rows, int64_t headSize, void *panel, float *temp) {
+  float *to = static_cast<float *>(panel);
+  const int64_t tempStride = roundUp(headSize, kStrip);
+  for (int key = 0; key < kTileKeys; key += 4) {
+    const float *four[4];
+    for (int i = 0; i < 4; ++i)
+      four[i] = floatRow(type, rows[key + i], headSize, temp + i * tempStride);
+    transposeRows4(four, headSize, to + key / kStrip * headSize * kStrip + key % kStrip);
+  }
+}
+
+void packValues(DType type, const void *const *rows, int64_t headSize, void *panel, float *temp) {
+  float *to = static_cast<float *>(panel);
+  const int64_t padded = outStride(headSize);
+  for (int64_t c = 0; c < padded; ++c)
+    temp[c] = 0;
+  for (int key = 0; key < kTileKeys; ++key) {
+    const float *row = floatRow(type, rows[key], headSize, temp);
+    for (int64_t c = 0; c < padded; c += kStrip) {
+      const int64_t count = headSize - c < kStrip ? headSize - c : kStrip;
+      float *strip = to + (c * kTileKeys + key * kStrip);
+      std::memcpy(strip, row + c, count * sizeof(float));
+      std::memset(strip + count, 0, (kStrip - count) * sizeof(float));
+    }
+  }
+}
+
+// --- Products
+// --------------------------------------------------------------------------------------
+
+constexpr int kRowBlock = kManyRegisters ? 8 : 6;
+constexpr int kColumnBlock = 2 * kLanes;
+
+// c[kRowBlock][kColumnBlock] (+)= a[kRowBlock][depth] * b[depth][kColumnBlock of kStrip].
+template <bool kAccumulate>
+HWY_INLINE void blockProduct(const float *HWY_RESTRICT a, int64_t aStride,
+                             const float *HWY_RESTRICT b, int64_t depth, float *HWY_RESTRICT c,
+                             int64_t cStride) {
+  const F d;
+  VF sums[kRowBlock][2];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRowBlock; ++i) {
+    sums[i][0] = kAccumulate ? hn::LoadU(d, c + i * cStride) : hn::Zero(d);
+    sums[i][1] = kAccumulate ? hn::LoadU(d, c + i * cStride + kLanes) : hn::Zero(d);
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    const VF b0 = hn::LoadU(d, b + k * kStrip);
+    const VF b1 = hn::LoadU(d, b + k * kStrip + kLanes);
+    HWY_UNROLL(8)
+    for (int i = 0; i < kRowBlock; ++i) {
+      const VF x = hn::Set(d, a[i * aStride + k]);
+      sums[i][0] = hn::MulAdd(x, b0, sums[i][0]);
+      sums[i][1] = hn::MulAdd(x, b1, sums[i][1]);
+    }
+  }
+  HWY_UNROLL(8)
+  for (int i = 0; i < kRowBlock; ++i) {
+    hn::StoreU(sums[i][0], d, c + i * cStride);
+    hn::StoreU(sums[i][1], d, c + i * cStride + kLanes);
+  }
+}
+
+void scores(const void *queries, int rows, const void *keyPanel, int64_t headSize, Span columns,
+            float *scores) {
+  const float *query = static_cast<const float *>(queries);
+  const float *panel = static_cast<const float *>(keyPanel);
+  const int64_t stride = queryStride(headSize);
+  const int begin = columns.begin / kStrip * kStrip;
+  for (int column = begin; column < columns.end; column += kColumnBlock) {
+    const float *strip = panel + column / kStrip * headSize * kStrip + column % kStrip;
+    for (int row = 0; row < rows; row += kRowBlock)
+      blockProduct<false>(query + row * stride, stride, strip, headSize,
+                          scores + row * kTileKeys + column, kTileKeys);
+  }
+}
+
+void accumulate(const float *weights, int rows, const void *valuePanel, int64_t headSize,
+                Span columns, float *out, int64_t outStride, void *) {
+  const float *panel = static_cast<const float *>(valuePanel);
+  const int64_t keys = columns.end - columns.begin;
+  for (int64_t channel = 0; channel < headSize; channel += kColumnBlock) {
+    const float *strip =
+        panel + channel / kStrip * kStrip * kTileKeys + channel % kStrip + columns.begin * kStrip;
+    for (int row = 0; row < rows; row += kRowBlock)
+      blockProduct<true>(weights + row * kTileKeys + columns.begin, kTileKeys, strip, keys,
+                         out + row * outStride + channel, outStride);
+  }
+}
+
+// --- Softmax
+// ---------------------------------------------------------------------------------------
+
+HWY_INLINE void scaleRow(float *row, Span columns, float scale, float softcap) {
+  const F d;
+  const VF factor = hn::Set(d, scale);
+  if (softcap <= 0) {
+    for (int c = columns.begin; c < columns.end; c += kLanes)
+      hn::StoreU(hn::Mul(hn::LoadU(d, row + c), factor), d, row + c);
+    return;
+  }
+  const VF cap = hn::Set(d, softcap);
+  for (int c = columns.begin; c < columns.end; c += kLanes) {
+    const VF x = hn::Mul(hn::LoadU(d, row + c), factor);
+    hn::StoreU(hn::Mul(cap, tanhAll(hn::Div(x, cap))), d, row + c);
+  }
+}
+
+// The columns that the band leaves to a row.
+HWY_INLINE Span spanOf(const SoftmaxStep &step, int row) {
+  const KeyRange range = step.rows->range[row];
+  const Span columns = step.keys.columns;
+  const int64_t lo = range.lo - step.keys.firstKey;
+  const int64_t hi = range.hi - step.keys.firstKey;
+  if (range.empty() || lo >= columns.end || hi <= columns.begin)
+    return {columns.begin, columns.begin};
+  return {lo > columns.begin ? static_cast<int>(lo) : columns.begin,
+          hi < columns.end ? static_cast<int>(hi) : columns.end};
+}
+
+// Bias of the columns in `span`; values elsewhere have no meaning. Only visible elements are read.
+HWY_INLINE const float *biasOf(const SoftmaxStep &step, int row, Span span, float *temp) {
+  const RowTile &rows = *step.rows;
+  const char *base = static_cast<const char *>(rows.bias[row]);
+  const int64_t size = dtypeInfo(rows.biasType).bits / 8;
+  const int64_t first = (step.keys.firstKey + span.begin) * rows.biasStride * size;
+  if (rows.biasStride == 1) {
+    widen(rows.biasType, base + first, span.end - span.begin, temp + span.begin);
+    return temp;
+  }
+  for (int c = span.begin; c < span.end; ++c)
+    widen(rows.biasType, base + first + (c - span.begin) * rows.biasStride * size, 1, temp + c);
+  return temp;
+}
+
+// Adds the bias; -inf hides, whatever the score is.
+HWY_INLINE void addBias(float *row, Span columns, const float *bias) {
+  const F d;
+  const VF hidden = hn::Set(d, -kInfinity);
+  for (int c = columns.begin; c < columns.end; c += kLanes) {
+    const VF b = hn::LoadU(d, bias + c);
+    const VF x = hn::Add(hn::LoadU(d, row + c), b);
+    hn::StoreU(hn::IfThenElse(hn::Eq(b, hidden), hidden, x), d, row + c);
+  }
+}
+
+// Likewise for the mask.
+HWY_INLINE void maskOf(const SoftmaxStep &step, int row, Span span, uint8_t *temp) {
+  const RowTile &rows = *step.rows;
+  const int64_t first = (step.keys.firstKey + span.begin) * rows.maskStride;
+  const uint8_t *from = static_cast<const uint8_t *>(rows.mask[row]) + first;
+  if (rows.maskStride == 1) {
+    std::memcpy(temp + span.begin, from, span.end - span.begin);
+    return;
+  }
+  for (int c = span.begin; c < span.end; ++c)
+    temp[c] = from[(c - span.begin) * rows.maskStride];
+}
+
+HWY_INLINE void hideByMask(float *row, Span columns, const uint8_t *mask) {
+  const F d;
+  const hn::Rebind<uint8_t, F> narrow;
+  const VF hidden = hn::Set(d, -kInfinity);
+  for (int c = columns.begin; c < columns.end; c += kLanes) {
+    const auto byte = hn::PromoteTo(I(), hn::LoadU(narrow, mask + c));
+    const auto isHidden = hn::RebindMask(d, hn::Eq(byte, hn::Zero(I())));
+    hn::StoreU(hn::IfThenElse(isHidden, hidden, hn::LoadU(d, row + c)), d, row + c);
+  }
+}
+
+HWY_INLINE void hideOutside(float *row, Span columns, Span visible) {
+  const F d;
+  const I di;
+  const VF hidden = hn::Set(d, -kInfinity);
+  const auto lo = hn::Set(di, visible.begin - 1);
+  const auto hi = hn::Set(di, visible.end);
+  for (int c = columns.begin; c < columns.end; c += kLanes) {
+    const auto index = hn::Iota(di, c);
+    const auto inside = hn::And(hn::Gt(index, lo), hn::Lt(index, hi));
+    const auto x = hn::IfThenElse(hn::RebindMask(d, inside), hn::LoadU(d, row + c), hidden);
+    hn::StoreU(x, d, row + c);
+  }
+}
+
+HWY_INLINE float maxOf(const float *row, Span columns, float start) {
+  const F d;
+  VF max = hn::Set(d, start);
+  for (int c = columns.begin; c < columns.end; c += kLanes)
+    max = hn::Max(max, hn::LoadU(d, row + c));
+  return hn::GetLane(hn::MaxOfLanes(d, max));
+}
+
+// Logits become exp(logit - base); returns their sum.
+HWY_INLINE float expRow(float *row, Span columns, float base) {
+  const F d;
+  const VF shift = hn::Set(d, base);
+  VF sum = hn::Zero(d);
+  for (int c = columns.begin; c < columns.end; c += kLanes) {
+    const VF weight = expNonPositive(hn::Sub(hn::LoadU(d, row + c), shift));
+    sum = hn::Add(sum, weight);
+    hn::StoreU(weight, d, row + c);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+HWY_INLINE void scaleOut(float *out, int64_t count, float factor) {
+  const F d;
+  const VF x = hn::Set(d, factor);
+  for (int64_t c = 0; c < count; c += kLanes)
+    hn::StoreU(hn::Mul(hn::LoadU(d, out + c), x), d, out + c);
+}
+
+HWY_INLINE float expOne(float x) { return hn::GetLane(expNonPositive(hn::Set(F(), x))); }
+
+// Brings one row to the maximum of old and new logits. The maximum is subtracted before anything is
+// scaled: a row of lowest floats is an ordinary row.
+HWY_INLINE void updateRow(float *row, Span columns, const RowState &state, int i) {
+  const float oldMax = state.max[i];
+  const float newMax = maxOf(row, columns, oldMax);
+  const float base = newMax == -kInfinity ? 0 : newMax;
+  const float sum = expRow(row, columns, base);
+  if (newMax == oldMax && oldMax != kInfinity) {
+    state.sum[i] += sum;
+    return;
+  }
+  const float correction = expOne(oldMax - base);
+  state.max[i] = newMax;
+  state.sum[i] = state.sum[i] * correction + sum;
+  scaleOut(state.out + i * state.outStride, state.outStride, correction);
+}
+
+HWY_INLINE void softmaxRow(const SoftmaxStep &step, int i, Span columns, bool allVisible,
+                           float *row, const RowState &state) {
+  const Span span = allVisible ? columns : spanOf(step, i);
+  if (span.empty()) {
+    std::memset(row + columns.begin, 0, (columns.end - columns.begin) * sizeof(float));
+    return;
+  }
+  scaleRow(row, columns, step.scale, step.softcap);
+  if (step.rows->bias[i]) {
+    HWY_ALIGN float temp[kTileKeys] = {};
+    addBias(row, columns, biasOf(step, i, span, temp));
+  }
+  if (step.rows->mask[i]) {
+    uint8_t temp[kTileKeys] = {};
+    maskOf(step, i, span, temp);
+    hideByMask(row, columns, temp);
+  }
+  if (!allVisible)
+    hideOutside(row, columns, span);
+  updateRow(row, columns, state, i);
+}
+
+void softmax(const SoftmaxStep &step, float *scores, const RowState &state) {
+  const Span columns = wholeStrips(step.keys.columns);
+  const bool allVisible = allSee(*step.rows, step.keys, columns);
+  for (int i = 0; i < step.rows->rows; ++i)
+    softmaxRow(step, i, columns, allVisible, scores + i * kTileKeys, state);
+}
+
+// Infinities and NaN times zero are NaN, and a sum keeps it.
+bool allFinite(const float *values, int64_t count) {
+  const F d;
+  VF sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    sum = hn::MulAdd(hn::LoadU(d, values + i), hn::Zero(d), sum);
+  float total = hn::GetLane(hn::SumOfLanes(d, sum));
+  for (; i < count; ++i)
+    total += values[i] * 0.0f;
+  return total == 0;
+}
+
+// --- Output
+// ----------------------------------------------------------------------------------------
+
+HWY_INLINE void storeHalf(const float *from, int64_t count, uint16_t *to) {
+  int64_t i = 0;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  const hn::Rebind<hwy::float16_t, F> half;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(F(), from + i)), half,
+               reinterpret_cast<hwy::float16_t *>(to + i));
+#endif
+  for (; i < count; ++i)
+    to[i] = floatToHalf(from[i]);
+}
+
+// Rounds to nearest even, which Highway's own conversion does not.
+HWY_INLINE void storeBFloat16(const float *from, int64_t count, uint16_t *to) {
+  const hn::RebindToUnsigned<F> du;
+  const hn::Rebind<uint16_t, F> narrow;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const VF x = hn::LoadU(F(), from + i);
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000u));
+    const auto isNan = hn::RebindMask(du, hn::Ne(x, x));
+    const auto top = hn::ShiftRight<16>(hn::IfThenElse(isNan, quiet, rounded));
+    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(I(), top)), narrow, to + i);
+  }
+  for (; i < count; ++i)
+    to[i] = floatToBFloat16(from[i]);
+}
+
+constexpr int64_t kStoreChunk = 256;
+
+void store(const float *from, float factor, const float *channelScale, int64_t channelScaleStride,
+           int64_t count, DType type, void *to) {
+  HWY_ALIGN float chunk[kStoreChunk];
+  for (int64_t first = 0; first < count; first += kStoreChunk) {
+    const int64_t n = count - first < kStoreChunk ? count - first : kStoreChunk;
+    float *scaled = type == DType::kF32 ? static_cast<float *>(to) + first : chunk;
+    for (int64_t i = 0; i < n; ++i)
+      scaled[i] = from[first + i] * factor;
+    for (int64_t i = 0; channelScale && i < n; ++i)
+      scaled[i] *= channelScale[(first + i) * channelScaleStride];
+    if (type == DType::kF16)
+      storeHalf(chunk, n, static_cast<uint16_t *>(to) + first);
+    else if (type == DType::kBF16)
+      storeBFloat16(chunk, n, static_cast<uint16_t *>(to) + first);
+  }
+}
+
+void setPanelOps(TileOps &ops) {
+  ops.packQuery = packQuery;
+  ops.packKeys = packKeys;
+  ops.packValues = packValues;
+  ops.scores = scores;
+  ops.softmax = softmax;
+  ops.accumulate = accumulate;
+  ops.allFinite = allFinite;
+  ops.toFloat = toFloat;
+  ops.store = store;
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace engine::cpu::attn
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace engine::cpu::attn {
+
+void setPanelOps(Isa isa, TileOps &ops) {
+#if HWY_TARGETS & HWY_AVX3
+  if (isa >= Isa::kAvx512)
+    return N_AVX3::setPanelOps(ops);
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (isa >= Isa::kAvx2)
+    return N_AVX2::setPanelOps(ops);
+#endif
+  static_cast<void>(isa);
+  HWY_STATIC_DISPATCH(setPanelOps)(ops);
+}
+
+} // namespace engine::cpu::attn
+#endif
