@@ -196,21 +196,26 @@ def agreed(theirs, wanted, undefined, unspecified, types):
     return result
 
 
-def static_line(proto, feeds, results, strict=True):
+def static_line(proto, feeds, results, strict=True, known=None):
     """`NAME=N ...` for every symbol in the shapes of the graph's inputs and outputs.
 
+    A dim may be a sum of symbols, `past + sequence`; `known` gives symbols that only occur in sums.
     Not strict: where two arrays disagree about a symbol, the first one counts.
     """
-    values = {}
+    dims = []
     for value in list(proto.graph.input) + list(proto.graph.output):
         array = feeds.get(value.name, results.get(value.name))
-        if array is None or not value.type.tensor_type.HasField("shape"):
-            continue
-        for dim, size in zip(value.type.tensor_type.shape.dim, array.shape):
-            if not dim.dim_param:
-                continue
-            if not re.fullmatch(r"\w+", dim.dim_param):
-                raise SystemExit(f"{dim.dim_param} is no plain symbol")
-            if values.setdefault(dim.dim_param, size) != size and strict:
-                raise SystemExit(f"{dim.dim_param} is {values[dim.dim_param]} and {size}")
+        if array is not None and value.type.tensor_type.HasField("shape"):
+            dims += zip([dim.dim_param for dim in value.type.tensor_type.shape.dim], array.shape)
+    values = {}
+    for symbol, size in dims:
+        if re.fullmatch(r"\w+", symbol):
+            if values.setdefault(symbol, size) != size and strict:
+                raise SystemExit(f"{symbol} is {values[symbol]} and {size}")
+    values |= known or {}
+    for expression, size in dims:
+        if "+" in expression:
+            total = sum(values[symbol.strip()] for symbol in expression.split("+"))
+            if total != size and strict:
+                raise SystemExit(f"{expression} is {total} and {size}")
     return " ".join(f"{name}={size}" for name, size in values.items())
