@@ -363,6 +363,12 @@ private:
         *rotated.constant() > *headSize_.constant())
       refuseInput(kCos.name, "shape " + ir::str(shape) + ", expected at most half the head size " +
                                  headSize_.str() + " as last dimension");
+    // In no schema, but exporters write it for what the caches say anyway.
+    const int64_t width = ctx_.attrs.integer("rotary_embedding_dim", 0);
+    if (width != 0 && rotated.isConstant() && !rotated.is(width))
+      refuseAttribute("rotary_embedding_dim", "value " + std::to_string(width) +
+                                                  ", expected twice the width of cos_cache, " +
+                                                  rotated.str());
     cos_ = ctx_.input(kCos.index);
     sin_ = checkedInput(ctx_, kSin, {shape[0], shape[1]});
     cosRows_ = shape[0];
@@ -581,7 +587,7 @@ llvm::ArrayRef<ImporterRow> gqaImporters() {
        "num_heads:int kv_num_heads:int scale:float softcap:float do_rotary:int "
        "rotary_interleaved:int local_window_size:int smooth_softmax:int causal:int qk_output:int "
        "sliding_window_cache:int k_quant_type:string v_quant_type:string kv_cache_bit_width:int "
-       "qk_norm_epsilon:float q_norm_epsilon:float k_norm_epsilon:float",
+       "qk_norm_epsilon:float q_norm_epsilon:float k_norm_epsilon:float rotary_embedding_dim:int",
        "f32 f16 bf16", importGqa,
        "float8 caches; qk_output with sliding_window_cache; query_seqlens without a past"}};
   return kRows;
