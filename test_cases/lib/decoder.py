@@ -8,8 +8,8 @@ from onnx import helper
 
 from tests.reference.onnx_model import run_onnxruntime
 
-from .case import ONNXRUNTIME, random_numbers, static_line, tolerance_text
-from .npz import write_npz
+from .case import random_numbers
+from .recorder import Recorder
 
 PAD = 3
 
@@ -77,7 +77,7 @@ class Decoder:
         self.script, self.style, self.head_size = script, style, head_size
         self.path = Path(script).resolve().parent / "model.onnx"
         self.proto = onnx.load(self.path, load_external_data=False)
-        self.files, self.lines = [], []
+        self.recorder = Recorder(script, self.proto)
 
     def empty_state(self, batch):
         state = {}
@@ -94,34 +94,18 @@ class Decoder:
             state[value.name] = np.zeros(shape, dtype)
         return state
 
-    def add(self, file, call, undefined=None):
-        """One npz. undefined: bool masks by output of elements that do not count."""
+    def add(self, file, call, unspecified=None):
         feeds, outputs = call
-        arrays = {f"in:{name}": array for name, array in feeds.items()}
-        arrays |= {f"out:{name}": array for name, array in outputs.items()}
-        for name, mask in (undefined or {}).items():
-            arrays[f"cmp:{name}"] = ~np.broadcast_to(mask, outputs[name].shape)
-        write_npz(self.path.parent / file, arrays, compressed=True)
-        rows = feeds["input_ids"].shape[1]
-        mask = feeds.get("attention_mask")
-        known = {}
-        if mask is not None and "+" in self.mask_symbol():
-            known = {"past_seq_len": mask.shape[1] - rows, "seq_len": rows}
-        static = static_line(self.proto, feeds, outputs, known=known)
-        self.lines.append(f"static: {static}" if file == "io.npz" else f"static {file}: {static}")
+        rows, known = feeds["input_ids"].shape[1], {}
+        if "+" in self.mask_symbol():
+            known = {"past_seq_len": feeds["attention_mask"].shape[1] - rows, "seq_len": rows}
+        self.recorder.add(file, feeds, outputs, unspecified=unspecified, known=known)
 
     def mask_symbol(self):
         for value in self.proto.graph.input:
             if value.name == "attention_mask":
                 return value.type.tensor_type.shape.dim[1].dim_param
         return ""
-
-    def finish(self, in_place=False):
-        lines = [f"tolerance: {tolerance_text((1e-4, 1e-4))}", f"expected: {ONNXRUNTIME}"]
-        if in_place:
-            lines.append("state-in-place: yes")
-        text = "\n".join(lines + self.lines) + "\n"
-        (self.path.parent / "case.txt").write_text(text)
 
     def write(self, *, prompt=7, window=False, in_place=False, vocabulary=320):
         """A prompt, two decode steps, a chunk of three tokens, and a ragged batch of two.
@@ -158,7 +142,9 @@ class Decoder:
         compare(second[1]["logits"][1], others[1][1]["logits"][0])
         self.add("io_ragged.npz", first, self.padding(first[1], short) if window else None)
         self.add("io_ragged_step1.npz", second)
-        self.finish(in_place)
+        if in_place:
+            self.recorder.in_place = {name: state_output(name) for name in batch.state}
+        self.recorder.finish()
 
     def padding(self, outputs, short):
         """Logits of padding rows, and what layers after the first cached for them."""

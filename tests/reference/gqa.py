@@ -37,6 +37,8 @@ class CacheFormat(NamedTuple):
     """How rows (..., heads, rows, H) stand in a cache."""
 
     dtype: np.dtype
+    element: np.dtype
+    """type of the query; rows are rounded to it before they are quantised"""
     head_size: int
     bits: int = 0
     scale: Optional[np.ndarray] = None
@@ -45,7 +47,8 @@ class CacheFormat(NamedTuple):
         if self.bits == 0:
             return rows.astype(self.dtype)
         low, high = -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
-        codes = np.clip(np.rint(rows / self.scale), low, high)
+        rounded = float64(rows.astype(self.element))
+        codes = np.clip(np.rint(rounded / self.scale), low, high)
         codes = np.where(np.isnan(codes), high, codes).astype(np.int64)
         if self.bits == 8:
             return codes.astype(np.int8)
@@ -141,13 +144,14 @@ def group_query_attention(
         q = rms_rows(q, float64(q_norm_weight), q_epsilon)
         k = rms_rows(k, float64(k_norm_weight), k_epsilon)
 
-    stored_type = np.asarray(query if past_key is None else past_key).dtype
+    element = np.asarray(query).dtype
+    stored_type = element if past_key is None else past_key.dtype
     bits = 0 if k_quant_type == "NONE" else kv_cache_bit_width
-    key_format = CacheFormat(
-        stored_type, head_size, bits, _cache_scale(k_scale, k_quant_type, kv_num_heads, head_size)
-    )
-    value_format = CacheFormat(
-        stored_type, head_size, bits, _cache_scale(v_scale, v_quant_type, kv_num_heads, head_size)
+    key_format, value_format = (
+        CacheFormat(
+            stored_type, element, head_size, bits, _cache_scale(factor, kind, kv_num_heads, head_size)
+        )
+        for factor, kind in ((k_scale, k_quant_type), (v_scale, v_quant_type))
     )
     present_key = _empty_cache(past_key, batch, kv_num_heads, capacity, key_format, in_place)
     present_value = _empty_cache(past_value, batch, kv_num_heads, capacity, value_format, in_place)
