@@ -1,6 +1,6 @@
 // The attention mask as an interval: the one place where causal, window, valid length and alignment
 // are decided (design.md, rule 2). A plain header, host and device; all arithmetic is signed and
-// saturates, so no offset is ever clamped.
+// saturates, so no offset is ever clamped; it is exact for values within +-2^60.
 //
 // A query at position p sees the key positions [p - left, p + right]; an open end sees everything on
 // that side. Rows of the key tensor are positions keyStart, keyStart + 1, ... and only the first
@@ -21,6 +21,21 @@
 
 namespace engine {
 
+namespace detail {
+ENGINE_HOST_DEVICE constexpr int64_t saturatingAdd(int64_t a, int64_t b) {
+  if (b > 0 && a > INT64_MAX - b)
+    return INT64_MAX;
+  if (b < 0 && a < INT64_MIN - b)
+    return INT64_MIN;
+  return a + b;
+}
+ENGINE_HOST_DEVICE constexpr int64_t saturatingSub(int64_t a, int64_t b) {
+  if (b == INT64_MIN)
+    return a >= 0 ? INT64_MAX : a - b;
+  return saturatingAdd(a, -b);
+}
+} // namespace detail
+
 struct Band {
   static constexpr int64_t kOpen = INT64_MAX;
 
@@ -30,6 +45,12 @@ struct Band {
   bool operator==(const Band &) const = default;
 
   ENGINE_HOST_DEVICE constexpr bool open() const { return left == kOpen && right == kOpen; }
+  // No query sees any position: its interval ends before it starts.
+  ENGINE_HOST_DEVICE constexpr bool empty() const {
+    if (left == kOpen || right == kOpen)
+      return false;
+    return detail::saturatingAdd(left, right) < 0;
+  }
   // Neither end may see further than before: causal on top of a window, say.
   ENGINE_HOST_DEVICE constexpr Band intersect(Band other) const {
     return {left < other.left ? left : other.left, right < other.right ? right : other.right};
@@ -50,18 +71,6 @@ struct KeyRange {
 };
 
 namespace detail {
-ENGINE_HOST_DEVICE constexpr int64_t saturatingAdd(int64_t a, int64_t b) {
-  if (b > 0 && a > INT64_MAX - b)
-    return INT64_MAX;
-  if (b < 0 && a < INT64_MIN - b)
-    return INT64_MIN;
-  return a + b;
-}
-ENGINE_HOST_DEVICE constexpr int64_t saturatingSub(int64_t a, int64_t b) {
-  if (b == INT64_MIN)
-    return a >= 0 ? INT64_MAX : a - b;
-  return saturatingAdd(a, -b);
-}
 ENGINE_HOST_DEVICE constexpr KeyRange canonical(int64_t lo, int64_t hi) {
   return lo < hi ? KeyRange{lo, hi} : KeyRange{0, 0};
 }
@@ -91,10 +100,10 @@ struct BandFrame {
     return detail::canonical(lo, hi);
   }
 
-  // The key rows that at least one of the query rows [i0, i1) may see: which key tiles exist. Both ends of
-  // rowRange grow with i, so the union lies between the first row's lo and the last row's hi.
+  // The key rows that at least one of the query rows [i0, i1) sees: which key tiles exist. Exactly those: the intervals
+  // of neighbouring rows are shifted by one, so that what they cover together has no gap.
   ENGINE_HOST_DEVICE constexpr KeyRange unionRange(int64_t i0, int64_t i1) const {
-    if (i0 >= i1)
+    if (i0 >= i1 || band.empty())
       return {};
     const BandFrame start{{band.left, Band::kOpen}, queryStart, keyStart, keyCount};
     const BandFrame end{{Band::kOpen, band.right}, queryStart, keyStart, keyCount};
@@ -105,7 +114,7 @@ struct BandFrame {
     return detail::canonical(first.lo, last.hi);
   }
 
-  // The key rows that every query row of [i0, i1) sees: tiles inside it need no element test.
+  // The key rows that every query row of [i0, i1) sees, exactly: tiles inside it need no element test.
   ENGINE_HOST_DEVICE constexpr KeyRange commonRange(int64_t i0, int64_t i1) const {
     if (i0 >= i1)
       return {};
