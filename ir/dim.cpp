@@ -314,7 +314,7 @@ struct Dim::Algebra {
     const auto nonNegative = [](const Dim &d) { return isNonNegative(d); };
     switch (atom.kind) {
     case Kind::kSymbol:
-      return atom.name.compare(0, 1, "$") != 0 || atom.name.compare(0, 2, "$$") == 0;
+      return atom.name.empty() || atom.name.front() != '$';
     case Kind::kMax:
       return llvm::any_of(atom.args, nonNegative);
     case Kind::kMod:

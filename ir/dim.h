@@ -5,8 +5,8 @@
 // What is no polynomial (max, min, floordiv, mod, broadcast) is an atom with Dims as arguments; atoms are canonical too.
 // There is no prover: `a == b` says "always equal as written", its opposite says nothing.
 //
-// Symbols stand for dims and are never negative: max(P + S, P) is P + S. Those whose name starts with one '$' ("$INPUT")
-// are elements of integer tensors and may be negative; nothing is simplified by their sign. "$$NODE.RESULT.AXIS" is a dim again.
+// Symbols stand for dims and are never negative: max(P + S, P) is P + S. Those whose name starts with '$' ("$INPUT") are
+// values of integer tensors and may be negative; nothing is simplified by their sign.
 //
 // All arithmetic is checked: what leaves 64 bits, or grows beyond kMaxSize symbols and atoms or kMaxDepth nested atoms,
 // throws Error.
