@@ -13,7 +13,8 @@ def main():
     folder = Path(__file__).resolve().parent
     failed = []
     scripts = sorted(folder.glob("*/generate.py"))
-    chosen = [s for s in scripts if not sys.argv[1:] or any(t in s.parent.name for t in sys.argv[1:])]
+    texts = sys.argv[1:] or [""]
+    chosen = [script for script in scripts if any(text in script.parent.name for text in texts)]
     for script in chosen:
         try:
             runpy.run_path(str(script), run_name="__main__")

@@ -1,5 +1,5 @@
-"""Attention 23, four axes, no mask: softmax(Q K^T / sqrt(head_size)) V, query head h on KV head h /
-2.
+"""Attention 23, four axes, no mask: softmax(Q K^T / sqrt(head_size)) V, query head h on KV head
+h / 2.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Attention 24, four axes, no mask: softmax(Q K^T / sqrt(head_size)) V, query head h on KV head h /
-2.
+"""Attention 24, four axes, no mask: softmax(Q K^T / sqrt(head_size)) V, query head h on KV head
+h / 2.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Three axes, bool mask (B, 1, S, T), past and is_causal: the form that exporters of growing caches
-write.
+"""Three axes, bool mask (B, 1, S, T), past and is_causal: the form that exporters of growing
+caches write.
 """
 
 import sys

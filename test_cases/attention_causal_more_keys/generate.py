@@ -1,5 +1,5 @@
-"""Causal without a cache and with more keys than queries: the offset is 0, query i sees keys 0 to i
-(upper left).
+"""Causal without a cache and with more keys than queries: the offset is 0, query i sees keys 0
+to i (upper left).
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""f16 with scores of some thousands, in pairs that differ by about 1: only scores kept in f32 tell
-them apart.
+"""f16 with scores of some thousands, in pairs that differ by about 1: only scores kept in f32
+tell them apart.
 """
 
 import sys

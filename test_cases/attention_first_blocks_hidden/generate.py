@@ -1,5 +1,5 @@
-"""Only the last three of 130 keys are visible, and other rows see only the first: a running maximum
-must survive hidden blocks.
+"""Only the last three of 130 keys are visible, and other rows see only the first: a running
+maximum must survive hidden blocks.
 """
 
 import sys

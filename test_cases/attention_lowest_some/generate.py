@@ -1,5 +1,5 @@
-"""The lowest float as a finite filler, as exporters write masks: hidden in effect, next to visible
-keys.
+"""The lowest float as a finite filler, as exporters write masks: hidden in effect, next to
+visible keys.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""A whole cache with three axes, nonpad_kv_seqlen and a float bias over all slots, is_causal 0: the
-form that exporters of static caches with windows write.
+"""A whole cache with three axes, nonpad_kv_seqlen and a float bias over all slots, is_causal 0:
+the form that exporters of static caches with windows write.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""com.microsoft RotaryEmbedding with the one-element form of position_ids: row s stands at offset +
-s.
+"""com.microsoft RotaryEmbedding with the one-element form of position_ids: row s stands at
+offset + s.
 """
 
 import sys

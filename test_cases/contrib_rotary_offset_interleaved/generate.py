@@ -1,5 +1,5 @@
-"""The one-element form with interleaved pairs on four axes; the last row uses the last row of the
-cache.
+"""The one-element form with interleaved pairs on four axes; the last row uses the last row of
+the cache.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""A row whose bias is the lowest float throughout hides nothing: an ordinary softmax, here the mean
-of V (scores vanish against the bias).
+"""A row whose bias is the lowest float throughout hides nothing: an ordinary softmax, here the
+mean of V (scores vanish against the bias).
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""Decode with another past length for each entry: entry b writes slot seqlens_k[b], and the slots
-after it are zero in present.
+"""Decode with another past length for each entry: entry b writes slot seqlens_k[b], and the
+slots after it are zero in present.
 """
 
 import sys

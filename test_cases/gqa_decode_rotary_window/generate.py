@@ -1,7 +1,7 @@
 """One token on seven cached ones: the new row goes to slot 7 and the query stands at position 7.
 Query head h reads KV head h / 2. Q and K are rotated at their positions before K enters the
-cache; past K is not rotated again. A window of 3 keeps the key of the query itself and the two
-before it.
+cache; past K is not rotated again. A window of 3 keeps the key of the query itself and the
+two before it.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""f16: computed in f32 with one rounding at the end; rotated K is rounded when it enters the cache."""
+"""f16: computed in f32 with one rounding at the end; rotated K is rounded when it enters the
+cache.
+"""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""An int4 cache with one scale per KV head and channel. New rows are quantised (round half to even,
-clipped) and attention reads them quantised. Codes are stored plus 8, the even channel in the low
-nibble; unused rows of present are zero bytes.
+"""An int4 cache with one scale per KV head and channel. New rows are quantised (round half to
+even, clipped) and attention reads them quantised. Codes are stored plus 8, the even channel
+in the low nibble; unused rows of present are zero bytes.
 """
 
 import sys

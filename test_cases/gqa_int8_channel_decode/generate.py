@@ -1,5 +1,5 @@
-"""An int8 cache with one scale per KV head and channel. New rows are quantised (round half to even,
-clipped) and attention reads them quantised.
+"""An int8 cache with one scale per KV head and channel. New rows are quantised (round half to
+even, clipped) and attention reads them quantised.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""An int8 cache with one scale per KV head and channel. New rows are quantised (round half to even,
-clipped) and attention reads them quantised, on the first prompt too.
+"""An int8 cache with one scale per KV head and channel. New rows are quantised (round half to
+even, clipped) and attention reads them quantised, on the first prompt too.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""A prompt without past inputs, as prefill graphs are exported; present is exactly the new K and V."""
+"""A prompt without past inputs, as prefill graphs are exported; present is exactly the new K and
+V.
+"""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""A first prompt of six tokens over an empty past: total equals the query length, so row s stands
-at position s. Query head h reads KV head h / 2.
+"""A first prompt of six tokens over an empty past: total equals the query length, so row s
+stands at position s. Query head h reads KV head h / 2.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""A first prompt of six tokens over an empty past: total equals the query length, so row s stands
-at position s. Query head h reads KV head h / 2. The bias broadcasts over the heads and is added
-after the scale.
+"""A first prompt of six tokens over an empty past: total equals the query length, so row s
+stands at position s. Query head h reads KV head h / 2. The bias broadcasts over the heads and
+is added after the scale.
 """
 
 import sys

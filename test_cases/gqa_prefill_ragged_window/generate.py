@@ -1,5 +1,5 @@
-"""A right-padded first prompt under a window: a padding row s sees the keys (s - 2, 3), so row 5 of
-entry 1 sees nothing and is 0.
+"""A right-padded first prompt under a window: a padding row s sees the keys (s - 2, 3), so row 5
+of entry 1 sees nothing and is 0.
 """
 
 import sys

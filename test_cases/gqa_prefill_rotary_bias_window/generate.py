@@ -1,7 +1,8 @@
-"""A first prompt of six tokens over an empty past: total equals the query length, so row s stands
-at position s. Query head h reads KV head h / 2. Q and K are rotated at their positions before K
-enters the cache; past K is not rotated again. The bias broadcasts over the heads and is added
-after the scale. A window of 3 keeps the key of the query itself and the two before it.
+"""A first prompt of six tokens over an empty past: total equals the query length, so row s
+stands at position s. Query head h reads KV head h / 2. Q and K are rotated at their positions
+before K enters the cache; past K is not rotated again. The bias broadcasts over the heads and
+is added after the scale. A window of 3 keeps the key of the query itself and the two before
+it.
 """
 
 import sys

@@ -1,4 +1,6 @@
-"""cos_cache is half as wide as the head: the first 16 of 32 channels turn, the others pass through."""
+"""cos_cache is half as wide as the head: the first 16 of 32 channels turn, the others pass
+through.
+"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""qk_output = 1: scaled, softcapped and biased logits; 0 (not -inf) where the mask hides the key."""
+"""qk_output = 1: scaled, softcapped and biased logits; 0 (not -inf) where the mask hides the
+key.
+"""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Past and present are one buffer of 12 rows: a first prompt ignores what it holds, and rows after
-the prompt stay as they were.
+"""Past and present are one buffer of 12 rows: a first prompt ignores what it holds, and rows
+after the prompt stay as they were.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""KV of length zero: the layer attends another layer's cache. First prompt (total equals the query
-length): query s sees keys [0, s], present is past.
+"""KV of length zero: the layer attends another layer's cache. First prompt (total equals the
+query length): query s sees keys [0, s], present is past.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""sliding_window_cache: five tokens at once on a full buffer leave what the same tokens leave one
-by one.
+"""sliding_window_cache: five tokens at once on a full buffer leave what the same tokens leave
+one by one.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""sliding_window_cache, one token: entry 0 has seven tokens behind it (four rows resident), entry 1
-has three.
+"""sliding_window_cache, one token: entry 0 has seven tokens behind it (four rows resident),
+entry 1 has three.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""sliding_window_cache: a first prompt of nine tokens over a buffer of six rows and a window of 4.
-G = 3 rows go at once, so six rows stay (positions 3 to 8); the prompt itself attends what it
-evicts.
+"""sliding_window_cache: a first prompt of nine tokens over a buffer of six rows and a window of
+4. G = 3 rows go at once, so six rows stay (positions 3 to 8); the prompt itself attends what
+it evicts.
 """
 
 import sys

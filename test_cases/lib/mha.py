@@ -95,7 +95,8 @@ class Mha:
 
     def output_names(self):
         present = self.past is not None if self.present is None else self.present
-        return OUTPUTS[:1] + (OUTPUTS[1:3] if present else []) + (OUTPUTS[3:] if self.scores else [])
+        names = OUTPUTS[:3] if present else OUTPUTS[:1]
+        return names + OUTPUTS[3:] if self.scores else names
 
     def all_attributes(self):
         return {"num_heads": self.heads} | self.attributes

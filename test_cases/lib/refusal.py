@@ -48,7 +48,7 @@ def external_weight(location, *, offset=None, length=None):
 
 
 def loosen(proto, name):
-    """Gives graph input `name` symbols of its own, so that only its node can object to its shape."""
+    """Gives graph input `name` symbols of its own: only its node can object to its shape then."""
     for value in proto.graph.input:
         if value.name != name:
             continue

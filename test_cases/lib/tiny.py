@@ -138,7 +138,7 @@ def genai_decoder(rng, layers=1, matmul=None, past_length=None, **attributes):
         result = graph.mlp(normal, f"{prefix}/mlp", multiply)
         normal, x = graph.skip_norm(x, result, f"/layers.{layer + 1}/input_layernorm")
         past = past_length[layer] if past_length else "past_sequence_length"
-        present = past if past_length and past != "past_sequence_length" else "total_sequence_length"
+        present = "total_sequence_length" if past == "past_sequence_length" else past
         inputs += cache_values("past_key_values", layer, past)
         outputs += cache_values("present", layer, present)
     head = multiply(normal, "/lm_head", HIDDEN, TOKENS)
@@ -186,7 +186,7 @@ def dequantised(codes, scales, zeros=None):
 
 
 def kv_shared_decoder(rng):
-    """Two layers of which the second has no K and V of its own and borrows the first one's cache."""
+    """Two layers of which the second has no K and V and borrows the first one's cache."""
     graph = Graph(rng)
     seqlens, total = graph.lengths_of_mask()
     cos, sin = graph.rope_caches()
@@ -368,11 +368,12 @@ def external_rotary_decoder(rng):
 
 def empty_caches(batch, lengths):
     """past_key_values of zeros, one length for each layer."""
-    return {
-        f"past_key_values.{layer}.{part}": np.zeros((batch, KV_HEADS, length, HEAD_SIZE), np.float32)
-        for layer, length in enumerate(lengths)
-        for part in ("key", "value")
-    }
+    caches = {}
+    for layer, length in enumerate(lengths):
+        for part in ("key", "value"):
+            shape = (batch, KV_HEADS, length, HEAD_SIZE)
+            caches[f"past_key_values.{layer}.{part}"] = np.zeros(shape, np.float32)
+    return caches
 
 
 def carried(outputs):

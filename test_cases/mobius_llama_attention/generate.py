@@ -1,8 +1,8 @@
 """A Llama as mobius-onnx 0.1.0 exports it by default in f32: Attention 24 with three axes, bool
-mask, growing past and is_causal, RotaryEmbedding with gathered caches. Ragged batches are padded
-on the left, so that some rows see nothing. The model is committed as exported: two layers,
-hidden size 64, four query and two KV heads of 16, 320 tokens, random weights. This script makes
-inputs and expected outputs.
+mask, growing past and is_causal, RotaryEmbedding with gathered caches. Ragged batches are
+padded on the left, so that some rows see nothing. The model is committed as exported: two
+layers, hidden size 64, four query and two KV heads of 16, 320 tokens, random weights. This
+script makes inputs and expected outputs.
 """
 
 import sys

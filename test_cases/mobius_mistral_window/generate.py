@@ -1,8 +1,8 @@
-"""A Mistral as mobius-onnx 0.1.0 exports it for the CPU in f32: GroupQueryAttention with a window
-of 8, seqlens_k from attention_mask, SkipSimplifiedLayerNormalization also present as a model
-function. The prompt is longer than the window. The model is committed as exported: two layers,
-hidden size 64, four query and two KV heads of 16, 320 tokens, random weights. This script makes
-inputs and expected outputs.
+"""A Mistral as mobius-onnx 0.1.0 exports it for the CPU in f32: GroupQueryAttention with a
+window of 8, seqlens_k from attention_mask, SkipSimplifiedLayerNormalization also present as a
+model function. The prompt is longer than the window. The model is committed as exported: two
+layers, hidden size 64, four query and two KV heads of 16, 320 tokens, random weights. This
+script makes inputs and expected outputs.
 """
 
 import sys

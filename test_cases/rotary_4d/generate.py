@@ -1,4 +1,6 @@
-"""ai.onnx RotaryEmbedding over (B, N, S, H) with position_ids; a pair is channels i and i + H / 2."""
+"""ai.onnx RotaryEmbedding over (B, N, S, H) with position_ids; a pair is channels i and i + H /
+2.
+"""
 
 import sys
 from pathlib import Path

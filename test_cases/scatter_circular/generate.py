@@ -1,5 +1,5 @@
-"""TensorScatter, circular: the rows wrap, and an index may exceed the capacity. More entries than
-slots, so that a modulo over the wrong axis shows.
+"""TensorScatter, circular: the rows wrap, and an index may exceed the capacity. More entries
+than slots, so that a modulo over the wrong axis shows.
 """
 
 import sys

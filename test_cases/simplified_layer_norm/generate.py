@@ -1,5 +1,5 @@
-"""SimplifiedLayerNormalization in domain ai.onnx, as exporters write it though no schema has it: no
-mean, no bias.
+"""SimplifiedLayerNormalization in domain ai.onnx, as exporters write it though no schema has it:
+no mean, no bias.
 """
 
 import sys

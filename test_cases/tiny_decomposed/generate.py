@@ -1,6 +1,6 @@
 """Attention spelled out as exporters without an attention operator write it: Concat on the past,
-repeated KV heads, MatMul, scale, causal mask by Range and Where, Softmax, MatMul. The meaning is
-one attention with an offset of the past length.
+repeated KV heads, MatMul, scale, causal mask by Range and Where, Softmax, MatMul. The meaning
+is one attention with an offset of the past length.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""genai's graph with MatMulNBits: 4-bit weights in blocks of 16 without zero points (8 is meant),
-accuracy_level absent, so weights count as their exact values.
+"""genai's graph with MatMulNBits: 4-bit weights in blocks of 16 without zero points (8 is
+meant), accuracy_level absent, so weights count as their exact values.
 """
 
 import sys

@@ -1,5 +1,5 @@
-"""One layer as transformers exports it for the CPU with a static cache: cos and sin computed in the
-graph, position_ids that index them, a bias with the lowest float over all slots,
+"""One layer as transformers exports it for the CPU with a static cache: cos and sin computed in
+the graph, position_ids that index them, a bias with the lowest float over all slots,
 total_sequence_length equal to the capacity.
 """
 

@@ -1,5 +1,5 @@
-"""Two layers of which the second borrows the first one's cache: key and value of length zero, its
-past is the first layer's present.
+"""Two layers of which the second borrows the first one's cache: key and value of length zero,
+its past is the first layer's present.
 """
 
 import sys

@@ -149,7 +149,11 @@ def group_query_attention(
     bits = 0 if k_quant_type == "NONE" else kv_cache_bit_width
     key_format, value_format = (
         CacheFormat(
-            stored_type, element, head_size, bits, _cache_scale(factor, kind, kv_num_heads, head_size)
+            stored_type,
+            element,
+            head_size,
+            bits,
+            _cache_scale(factor, kind, kv_num_heads, head_size),
         )
         for factor, kind in ((k_scale, k_quant_type), (v_scale, v_quant_type))
     )
@@ -181,7 +185,8 @@ def group_query_attention(
             cos = rows_at(float64(cos_cache), positions)
             sin = rows_at(float64(sin_cache), positions)
             new_query = rotate(new_query[:, : entry.rows], cos, sin, rotary_interleaved)
-            new_key = rotate(new_key[:, :new_rows], cos[:new_rows], sin[:new_rows], rotary_interleaved)
+            new_key = new_key[:, :new_rows]
+            new_key = rotate(new_key, cos[:new_rows], sin[:new_rows], rotary_interleaved)
         written_key = key_format.encode(new_key[:, :new_rows])
         written_value = value_format.encode(v[b, :, :new_rows])
 

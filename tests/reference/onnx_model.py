@@ -4,7 +4,6 @@ from typing import NamedTuple, Optional, Sequence
 
 import ml_dtypes
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 IR_VERSION = 10
@@ -90,7 +89,3 @@ def run_onnxruntime(proto, feeds, shared=None):
             binding.bind_output(name)
     session.run_with_iobinding(binding)
     return {name: value.numpy().copy() for name, value in zip(names, binding.get_outputs())}
-
-
-def load(path):
-    return onnx.load(path)

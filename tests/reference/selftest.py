@@ -63,7 +63,7 @@ def run_node(op_type, domain, version, slots, outputs, feeds, attributes, output
     return run_onnxruntime(proto, feeds)
 
 
-def difference(got, want, dtype=None):
+def difference(got, want):
     """Largest error relative to 1 + |want|; infinite where NaN or shapes disagree."""
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape:
@@ -201,7 +201,8 @@ def compare_gqa(count, rng):
         outputs = GQA_OUTPUTS if "qk_output" in attributes else GQA_OUTPUTS[:3]
         types = dict(zip(GQA_OUTPUTS, (dtype, cache_type, cache_type, dtype)))
         got = run_node(
-            "GroupQueryAttention", "com.microsoft", 21, GQA_INPUTS, outputs, feeds, attributes, types
+            "GroupQueryAttention", "com.microsoft", 21, GQA_INPUTS, outputs, feeds, attributes,
+            types,
         )
         want = group_query_attention(**feeds, **attributes)
         pairs = {name: (got[name], getattr(want, name)) for name in outputs}
