@@ -85,7 +85,7 @@ llvm::ArrayRef<KernelRow> cpuRows();
 View makeView(void *data, DType dtype, llvm::ArrayRef<int64_t> dims);
 View viewOf(const ir::ConstData &constant);
 
-// Layout operators (Reshape, Transpose, Slice, Expand) as strides of their operand: no memory is touched. Absent where strides
+// Layout operators (Reshape, Transpose, Slice, Expand, CheckDims) as strides of their operand: no memory is touched. Absent where strides
 // cannot say it (a Reshape of a transposed tensor) or the operator is no layout operator.
 std::optional<View> asView(const ir::Op &op, const View &operand, const ir::SymbolValues &symbols);
 

@@ -1,5 +1,6 @@
 // Views: made, reinterpreted by layout operators, copied.
 #include "ir/error.h"
+#include "kernels/check_dims.h"
 #include "kernels/kernel.h"
 
 #include <cstring>
@@ -167,6 +168,10 @@ std::optional<View> asView(const ir::Op &op, const View &operand, const ir::Symb
     return sliceView(*slice, operand, symbols);
   if (const auto *expand = std::get_if<ir::Expand>(&op))
     return expandView(*expand, operand, symbols);
+  if (const auto *check = std::get_if<ir::CheckDims>(&op)) {
+    checkDims(*check, symbols);
+    return operand;
+  }
   return std::nullopt;
 }
 

@@ -12,7 +12,8 @@ constexpr int64_t kAlignment = 64;
 
 bool isLayout(const ir::Op &op) {
   return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Expand>(op);
+         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Expand>(op) ||
+         std::holds_alternative<ir::CheckDims>(op);
 }
 
 bool isElementwise(const ir::Op &op) {
@@ -108,7 +109,8 @@ private:
     const bool operandDense = dense_[operand.index];
     result.mayCopy = node.as<ir::Reshape>() && !operandDense;
     const bool undoesOrder = of(operand).rowsFirst && swapsHeadsAndRows(node);
-    dense_[node.results[0].index] = undoesOrder || (node.as<ir::Reshape>() && operandDense);
+    const bool keepsOrder = node.as<ir::Reshape>() || node.as<ir::CheckDims>();
+    dense_[node.results[0].index] = undoesOrder || (keepsOrder && operandDense);
   }
 
   // The first result may take an operand's memory when nobody reads that operand (or anything that shares its memory)
