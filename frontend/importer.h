@@ -19,13 +19,17 @@ class GraphProto;
 
 namespace engine::frontend {
 
+class TensorReader; // frontend/tensor.h
+
 inline constexpr int kLatest = 1 << 20; // `until` of a row that still holds
 
 // Typed access to a node's attributes. Only names that the row lists may be asked for; attributes of the file that the row does not list
 // are refused by the driver before the importer runs.
 class Attributes {
 public:
-  explicit Attributes(const onnx::NodeProto &node) : node_(node) {}
+  // `tensors` reads the data of tensor attributes; without it there are none.
+  explicit Attributes(const onnx::NodeProto &node, const TensorReader *tensors = nullptr)
+      : node_(node), tensors_(tensors) {}
 
   bool has(llvm::StringRef name) const { return find(name) != nullptr; }
   // Throws Error at "attribute 'NAME'" when the attribute has another type.
@@ -46,6 +50,7 @@ public:
 private:
   const onnx::AttributeProto *find(llvm::StringRef name) const;
   const onnx::NodeProto &node_;
+  const TensorReader *tensors_;
 };
 
 class GraphImporter; // the driver, frontend/import.cpp
