@@ -2,7 +2,7 @@
 
 #include "ir/field_values.h"
 #include "ir/infer.h"
-
+#include "ir/op_dims.h"
 
 namespace engine::ir {
 
@@ -88,12 +88,6 @@ static int symbolElements(const Fact &fact) {
   return llvm::all_of(fact.shape, [](const Dim &dim) { return dim.is(1); }) ? 1 : -1;
 }
 
-// "$$" is for dims that only the data decides.
-static std::string valueSymbol(llvm::StringRef input) {
-  const bool dollar = !input.empty() && input.front() == '$';
-  return (dollar ? "$." : "$") + input.str();
-}
-
 ValueId GraphBuilder::addInput(llvm::StringRef name, Fact fact) {
   fact.constant = nullptr;
   const int elements = symbolElements(fact);
@@ -102,7 +96,7 @@ ValueId GraphBuilder::addInput(llvm::StringRef name, Fact fact) {
   if (elements >= 0)
     value.fact.contents.emplace();
   if (elements == 1)
-    value.fact.contents->push_back(Dim::symbol(valueSymbol(value.name)));
+    value.fact.contents->push_back(Dim::symbol("$" + value.name));
   graph_.inputs_.push_back(id);
   return id;
 }
@@ -233,9 +227,21 @@ Values GraphRewriter::operator[](llvm::ArrayRef<ValueId> old) const {
 }
 
 void GraphRewriter::map(ValueId old, ValueId now) {
-  if (old.valid())
-    map_[old.index] = now;
+  if (!old.valid())
+    return;
+  map_[old.index] = now;
+  const Fact &before = from_.fact(old);
+  if (!now.valid() || before.rank() != builder_.fact(now).rank())
+    return;
+  for (int axis = 0; axis < before.rank(); ++axis) {
+    const Dim &dim = builder_.fact(now).shape[axis];
+    const std::optional<std::string> symbol = before.shape[axis].asSymbol();
+    if (symbol && symbol->front() == '@' && before.shape[axis] != dim)
+      dims_[*symbol] = dim;
+  }
 }
+
+Op GraphRewriter::current(const Op &op) const { return dims_.empty() ? op : substitute(op, dims_); }
 
 void GraphRewriter::copy(const Node &node) { copyAs(node, node.op, (*this)[node.operands]); }
 
@@ -247,7 +253,7 @@ Values GraphRewriter::copyAs(const Node &node, Op op, llvm::ArrayRef<ValueId> op
     wanted.push_back(result.valid());
   }
   builder_.setOrigin(node.name, node.onnx);
-  const Values results = builder_.add(std::move(op), operands, "", names, wanted);
+  const Values results = builder_.add(current(op), operands, "", names, wanted);
   for (size_t i = 0; i < node.results.size() && i < results.size(); ++i)
     map(node.results[i], results[i]);
   return results;

@@ -150,7 +150,11 @@ public:
   // The new value for an old one; kNoValue for kNoValue.
   ValueId operator[](ValueId old) const;
   Values operator[](llvm::ArrayRef<ValueId> old) const;
+  // Where the new value's shape is known better, dims that only the data decided ("@NODE.0.1") become those of the new shape
+  // in the operators copied from here on.
   void map(ValueId old, ValueId now);
+  // The operator with those dims replaced.
+  Op current(const Op &op) const;
   void copy(const Node &node);
   // As copy, with another operator or operands (already new values).
   Values copyAs(const Node &node, Op op, llvm::ArrayRef<ValueId> operands);
@@ -160,6 +164,7 @@ private:
   const Graph &from_;
   GraphBuilder builder_;
   std::vector<ValueId> map_;
+  llvm::StringMap<Dim> dims_;
 };
 
 // Drops nodes that no output needs; keeps inputs.
