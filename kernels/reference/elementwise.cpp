@@ -143,7 +143,9 @@ double maxOf(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 double flooredMod(double a, double b) {
   const double r = std::fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  if (r == 0)
+    return std::copysign(r, b);
+  return (r < 0) != (b < 0) ? r + b : r;
 }
 
 // The comparisons, for every type to compute in; absent: another kind.
