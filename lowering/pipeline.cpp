@@ -52,7 +52,9 @@ void checkPassName(llvm::StringRef name) {
 ir::Graph throughText(ir::Graph graph) {
   // Bytes of constants that lie in files are found again by where they are.
   llvm::StringMap<ir::ConstRef> byPlace;
-  auto key = [](llvm::StringRef file, uint64_t offset) { return (file + ":" + llvm::Twine(offset)).str(); };
+  auto key = [](llvm::StringRef file, uint64_t offset) {
+    return file.str() + ":" + std::to_string(offset);
+  };
   for (const ir::Node &node : graph.nodes())
     if (const auto *c = node.as<ir::Const>())
       byPlace[key(c->data->file, c->data->offset)] = c->data;
