@@ -99,8 +99,11 @@ void zeroPaddedRows(const SdpaProblem &p) {
   }
 }
 
-bool isAllBf16(const SdpaProblem &p) {
-  return p.q.dtype == DType::kBF16 && p.k.dtype == DType::kBF16 && p.v.dtype == DType::kBF16;
+bool suitsBf16Product(const SdpaProblem &p, const Shape &shape) {
+  const DType bf16 = DType::kBF16;
+  if (p.q.dtype != bf16 || p.k.dtype != bf16 || p.v.dtype != bf16)
+    return false;
+  return !shape.streams() || shape.headSize % kBf16Channels == 0;
 }
 
 bool isEmpty(const SdpaProblem &p) { return p.batch() == 0 || p.heads() == 0 || p.queries() == 0; }
@@ -146,8 +149,8 @@ void attention(const SdpaProblem &problem, int threads, void *scratch, Isa isa) 
     return;
   threads = std::clamp(threads, 1, kMaxThreads);
   const Shape shape(problem);
-  const bool bf16 = isAllBf16(problem) && !shape.streams();
-  const Run run = {problem, shape, tileOps(isa, bf16), threads};
+  const TileOps &ops = tileOps(isa, suitsBf16Product(problem, shape));
+  const Run run = {problem, shape, ops, threads};
   Arena arena(scratch);
   Worker workers[kMaxThreads];
   for (int t = 0; t < threads; ++t)

@@ -28,10 +28,9 @@ uint32_t pairAt(const uint16_t *row, int64_t pair, int64_t headSize) {
 }
 
 void packQuery(DType, const void *query, int64_t headSize, const float *, int64_t, void *packed) {
-  uint32_t *to = static_cast<uint32_t *>(packed);
-  const uint16_t *from = static_cast<const uint16_t *>(query);
-  for (int64_t pair = 0; pair < pairsOf(headSize); ++pair)
-    to[pair] = pairAt(from, pair, headSize);
+  uint16_t *to = static_cast<uint16_t *>(packed);
+  __builtin_memcpy(to, query, headSize * sizeof(uint16_t));
+  to[headSize] = 0; // the other half of the last pair, or not read
 }
 
 __m128i loadPairs(const uint16_t *row, int64_t pair) {
@@ -170,6 +169,79 @@ void accumulate(const float *weights, int rows, const void *valuePanel, int64_t 
   }
 }
 
+// --- Rows in place
+// -----------------------------------------------------------------------------------
+
+constexpr int kKeyBlock = 4;
+constexpr int64_t kPrefetchBytes = 8192; // see attention_stream.cpp
+
+// The sums of four vectors, as one vector of four.
+inline __m128 sumsOf4(__m512 a, __m512 b, __m512 c, __m512 d) {
+  const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+  const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+  const __m512d ab2 = _mm512_castps_pd(ab);
+  const __m512d cd2 = _mm512_castps_pd(cd);
+  const __m512 low = _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2));
+  const __m512 high = _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2));
+  const __m512 sums = _mm512_add_ps(low, high);
+  const __m256 halves =
+      _mm256_add_ps(_mm512_castps512_ps256(sums), _mm512_extractf32x8_ps(sums, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps(halves, 1));
+}
+
+// Four keys times kRows queries; writes four scores a row.
+template <int kRows>
+inline void dotBlock(const uint16_t *const (&keys)[kKeyBlock], int64_t ahead, int64_t headSize,
+                     const uint32_t *queries, float *scores) {
+  __m512 sums[kRows][kKeyBlock];
+  HWY_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < kKeyBlock; ++j)
+      sums[r][j] = _mm512_setzero_ps();
+  }
+  for (int64_t c = 0; c < headSize; c += 2 * kLanes) {
+    __m512i key[kKeyBlock];
+    HWY_UNROLL(4)
+    for (int j = 0; j < kKeyBlock; ++j) {
+      key[j] = _mm512_loadu_si512(keys[j] + c);
+      __builtin_prefetch(reinterpret_cast<const char *>(keys[j] + c) + ahead, 0, 2);
+    }
+    HWY_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      const __m512i query = _mm512_loadu_si512(queries + r * wordsPerQuery(headSize) + c / 2);
+      HWY_UNROLL(4)
+      for (int j = 0; j < kKeyBlock; ++j)
+        sums[r][j] = _mm512_dpbf16_ps(sums[r][j], (__m512bh)query, (__m512bh)key[j]);
+    }
+  }
+  HWY_UNROLL(4)
+  for (int r = 0; r < kRows; ++r)
+    _mm_storeu_ps(scores + r * kTileKeys, sumsOf4(sums[r][0], sums[r][1], sums[r][2], sums[r][3]));
+}
+
+// headSize is a multiple of kBf16Channels.
+void dotRows(DType, const void *keys, int64_t keyStride, int count, int64_t headSize,
+             const void *queries, int rows, float *scores, float *) {
+  const uint32_t *query = static_cast<const uint32_t *>(queries);
+  const int64_t stride = wordsPerQuery(headSize);
+  const int64_t rowsAhead = kPrefetchBytes / (headSize * 2);
+  const int64_t ahead = (rowsAhead > 0 ? rowsAhead : 1) * keyStride;
+  for (int first = 0; first < count; first += kKeyBlock) {
+    const uint16_t *block[kKeyBlock];
+    for (int j = 0; j < kKeyBlock; ++j) {
+      const int64_t key = first + j < count ? first + j : count - 1;
+      block[j] =
+          reinterpret_cast<const uint16_t *>(static_cast<const char *>(keys) + key * keyStride);
+    }
+    int r = 0;
+    for (; r + 4 <= rows; r += 4)
+      dotBlock<4>(block, ahead, headSize, query + r * stride, scores + r * kTileKeys + first);
+    for (; r < rows; ++r)
+      dotBlock<1>(block, ahead, headSize, query + r * stride, scores + r * kTileKeys + first);
+  }
+}
+
 } // namespace
 
 void setBf16Ops(TileOps &ops) {
@@ -178,6 +250,7 @@ void setBf16Ops(TileOps &ops) {
   ops.packValues = packValues;
   ops.scores = scores;
   ops.accumulate = accumulate;
+  ops.dotRows = dotRows;
 }
 
 } // namespace engine::cpu::attn

@@ -158,21 +158,6 @@ void accumulate(const float *weights, int rows, const void *valuePanel, int64_t 
 // --- Softmax
 // ---------------------------------------------------------------------------------------
 
-HWY_INLINE void scaleRow(float *row, Span columns, float scale, float softcap) {
-  const F d;
-  const VF factor = hn::Set(d, scale);
-  if (softcap <= 0) {
-    for (int c = columns.begin; c < columns.end; c += kLanes)
-      hn::StoreU(hn::Mul(hn::LoadU(d, row + c), factor), d, row + c);
-    return;
-  }
-  const VF cap = hn::Set(d, softcap);
-  for (int c = columns.begin; c < columns.end; c += kLanes) {
-    const VF x = hn::Mul(hn::LoadU(d, row + c), factor);
-    hn::StoreU(hn::Mul(cap, tanhAll(hn::Div(x, cap))), d, row + c);
-  }
-}
-
 // The columns that the band leaves to a row.
 HWY_INLINE Span spanOf(const SoftmaxStep &step, int row) {
   const KeyRange range = step.rows->range[row];
@@ -186,29 +171,25 @@ HWY_INLINE Span spanOf(const SoftmaxStep &step, int row) {
 }
 
 // Bias of the columns in `span`; values elsewhere have no meaning. Only visible elements are read.
-HWY_INLINE const float *biasOf(const SoftmaxStep &step, int row, Span span, float *temp) {
+HWY_INLINE const float *biasOf(const SoftmaxStep &step, int row, Span span, Span columns,
+                               float *temp) {
   const RowTile &rows = *step.rows;
-  const char *base = static_cast<const char *>(rows.bias[row]);
   const int64_t size = dtypeInfo(rows.biasType).bits / 8;
   const int64_t first = (step.keys.firstKey + span.begin) * rows.biasStride * size;
+  const char *from = static_cast<const char *>(rows.bias[row]) + first;
+  const int count = span.end - span.begin;
+  const bool whole = count == columns.end - columns.begin;
+  if (whole && rows.biasStride == 1 && rows.biasType == DType::kF32)
+    return reinterpret_cast<const float *>(from) - columns.begin;
+  if (!whole)
+    std::memset(temp, 0, kTileKeys * sizeof(float));
   if (rows.biasStride == 1) {
-    widen(rows.biasType, base + first, span.end - span.begin, temp + span.begin);
+    widen(rows.biasType, from, count, temp + span.begin);
     return temp;
   }
-  for (int c = span.begin; c < span.end; ++c)
-    widen(rows.biasType, base + first + (c - span.begin) * rows.biasStride * size, 1, temp + c);
+  for (int c = 0; c < count; ++c)
+    widen(rows.biasType, from + c * rows.biasStride * size, 1, temp + span.begin + c);
   return temp;
-}
-
-// Adds the bias; -inf hides, whatever the score is.
-HWY_INLINE void addBias(float *row, Span columns, const float *bias) {
-  const F d;
-  const VF hidden = hn::Set(d, -kInfinity);
-  for (int c = columns.begin; c < columns.end; c += kLanes) {
-    const VF b = hn::LoadU(d, bias + c);
-    const VF x = hn::Add(hn::LoadU(d, row + c), b);
-    hn::StoreU(hn::IfThenElse(hn::Eq(b, hidden), hidden, x), d, row + c);
-  }
 }
 
 // Likewise for the mask.
@@ -224,46 +205,85 @@ HWY_INLINE void maskOf(const SoftmaxStep &step, int row, Span span, uint8_t *tem
     temp[c] = from[(c - span.begin) * rows.maskStride];
 }
 
-HWY_INLINE void hideByMask(float *row, Span columns, const uint8_t *mask) {
-  const F d;
-  const hn::Rebind<uint8_t, F> narrow;
-  const VF hidden = hn::Set(d, -kInfinity);
-  for (int c = columns.begin; c < columns.end; c += kLanes) {
-    const auto byte = hn::PromoteTo(I(), hn::LoadU(narrow, mask + c));
-    const auto isHidden = hn::RebindMask(d, hn::Eq(byte, hn::Zero(I())));
-    hn::StoreU(hn::IfThenElse(isHidden, hidden, hn::LoadU(d, row + c)), d, row + c);
-  }
+// What turns a row of dot products into logits. Null and 0 are off.
+struct LogitTerms {
+  float scale;
+  float softcap;
+  const float *bias;   // of column 0
+  const uint8_t *mask; // likewise
+  Span span;           // what the band leaves
+  bool clip;           // whether that is less than all columns
+};
+
+HWY_INLINE VF capped(VF x, float softcap) {
+  const VF cap = hn::Set(F(), softcap);
+  return hn::Mul(cap, tanhAll(hn::Div(x, cap)));
 }
 
-HWY_INLINE void hideOutside(float *row, Span columns, Span visible) {
+HWY_INLINE hn::Mask<F> maskHides(const uint8_t *mask) {
+  const hn::Rebind<uint8_t, F> narrow;
+  const auto byte = hn::PromoteTo(I(), hn::LoadU(narrow, mask));
+  return hn::RebindMask(F(), hn::Eq(byte, hn::Zero(I())));
+}
+
+HWY_INLINE hn::Mask<F> spanHides(Span span, int column) {
+  const I d;
+  const auto index = hn::Iota(d, column);
+  const auto below = hn::Lt(index, hn::Set(d, span.begin));
+  const auto above = hn::Gt(index, hn::Set(d, span.end - 1));
+  return hn::RebindMask(F(), hn::Or(below, above));
+}
+
+struct RowSummary {
+  float max;
+  bool hides; // bias or mask hid something
+};
+
+// Dot products become logits; what is hidden becomes -inf, whatever it was.
+HWY_INLINE RowSummary makeLogits(const LogitTerms &terms, Span columns, float *row) {
   const F d;
-  const I di;
-  const VF hidden = hn::Set(d, -kInfinity);
-  const auto lo = hn::Set(di, visible.begin - 1);
-  const auto hi = hn::Set(di, visible.end);
+  const VF lowest = hn::Set(d, -kInfinity);
+  VF max = lowest;
+  auto hidden = hn::Ne(lowest, lowest);
   for (int c = columns.begin; c < columns.end; c += kLanes) {
-    const auto index = hn::Iota(di, c);
-    const auto inside = hn::And(hn::Gt(index, lo), hn::Lt(index, hi));
-    const auto x = hn::IfThenElse(hn::RebindMask(d, inside), hn::LoadU(d, row + c), hidden);
+    VF x = hn::Mul(hn::LoadU(d, row + c), hn::Set(d, terms.scale));
+    if (terms.softcap > 0)
+      x = capped(x, terms.softcap);
+    if (terms.bias) {
+      const VF bias = hn::LoadU(d, terms.bias + c);
+      const auto hides = hn::Eq(bias, lowest);
+      hidden = hn::Or(hidden, hides);
+      x = hn::IfThenElse(hides, lowest, hn::Add(x, bias));
+    }
+    if (terms.mask) {
+      const auto hides = maskHides(terms.mask + c);
+      hidden = hn::Or(hidden, hides);
+      x = hn::IfThenElse(hides, lowest, x);
+    }
+    if (terms.clip)
+      x = hn::IfThenElse(spanHides(terms.span, c), lowest, x);
+    max = hn::Max(max, x);
     hn::StoreU(x, d, row + c);
   }
+  return {hn::GetLane(hn::MaxOfLanes(d, max)), !hn::AllFalse(d, hidden)};
 }
 
-HWY_INLINE float maxOf(const float *row, Span columns, float start) {
+HWY_INLINE float maxOf(const float *row, Span columns) {
   const F d;
-  VF max = hn::Set(d, start);
+  VF max = hn::Set(d, -kInfinity);
   for (int c = columns.begin; c < columns.end; c += kLanes)
     max = hn::Max(max, hn::LoadU(d, row + c));
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-// Logits become exp(logit - base); returns their sum.
-HWY_INLINE float expRow(float *row, Span columns, float base) {
+// Elements become exp(scale * element - base); returns their sum.
+HWY_INLINE float expRow(float *row, Span columns, float scale, float base) {
   const F d;
+  const VF factor = hn::Set(d, scale);
   const VF shift = hn::Set(d, base);
   VF sum = hn::Zero(d);
   for (int c = columns.begin; c < columns.end; c += kLanes) {
-    const VF weight = expNonPositive(hn::Sub(hn::LoadU(d, row + c), shift));
+    const VF weight = expNonPositive(hn::MulSub(hn::LoadU(d, row + c), factor, shift));
     sum = hn::Add(sum, weight);
     hn::StoreU(weight, d, row + c);
   }
@@ -279,13 +299,15 @@ HWY_INLINE void scaleOut(float *out, int64_t count, float factor) {
 
 HWY_INLINE float expOne(float x) { return hn::GetLane(expNonPositive(hn::Set(F(), x))); }
 
-// Brings one row to the maximum of old and new logits. The maximum is subtracted before anything is
-// scaled: a row of lowest floats is an ordinary row.
-HWY_INLINE void updateRow(float *row, Span columns, const RowState &state, int i) {
+// Brings one row, whose logits are scale * element, to the maximum of old and new logits. The
+// maximum is subtracted before anything is scaled further: a row of lowest floats is an ordinary
+// row.
+HWY_INLINE void updateRow(float *row, Span columns, float scale, float rowMax,
+                          const RowState &state, int i) {
   const float oldMax = state.max[i];
-  const float newMax = maxOf(row, columns, oldMax);
+  const float newMax = rowMax > oldMax ? rowMax : oldMax;
   const float base = newMax == -kInfinity ? 0 : newMax;
-  const float sum = expRow(row, columns, base);
+  const float sum = expRow(row, columns, scale, base);
   if (newMax == oldMax && oldMax != kInfinity) {
     state.sum[i] += sum;
     return;
@@ -296,33 +318,58 @@ HWY_INLINE void updateRow(float *row, Span columns, const RowState &state, int i
   scaleOut(state.out + i * state.outStride, state.outStride, correction);
 }
 
-HWY_INLINE void softmaxRow(const SoftmaxStep &step, int i, Span columns, bool allVisible,
-                           float *row, const RowState &state) {
-  const Span span = allVisible ? columns : spanOf(step, i);
-  if (span.empty()) {
-    std::memset(row + columns.begin, 0, (columns.end - columns.begin) * sizeof(float));
+// Bias rows lie far apart, which hides them from the hardware's prefetcher.
+HWY_INLINE void prefetchBias(const SoftmaxStep &step, int row) {
+  const RowTile &rows = *step.rows;
+  if (row >= rows.rows || !rows.bias[row])
     return;
-  }
-  scaleRow(row, columns, step.scale, step.softcap);
-  if (step.rows->bias[i]) {
-    HWY_ALIGN float temp[kTileKeys] = {};
-    addBias(row, columns, biasOf(step, i, span, temp));
-  }
-  if (step.rows->mask[i]) {
-    uint8_t temp[kTileKeys] = {};
-    maskOf(step, i, span, temp);
-    hideByMask(row, columns, temp);
-  }
-  if (!allVisible)
-    hideOutside(row, columns, span);
-  updateRow(row, columns, state, i);
+  const int64_t size = dtypeInfo(rows.biasType).bits / 8 * rows.biasStride;
+  const char *from = static_cast<const char *>(rows.bias[row]) + step.keys.firstKey * size;
+  for (int64_t byte = step.keys.columns.begin * size; byte < step.keys.columns.end * size;
+       byte += 64)
+    __builtin_prefetch(from + byte);
 }
 
-void softmax(const SoftmaxStep &step, float *scores, const RowState &state) {
+// The general row. Returns whether bias or mask hide anything.
+HWY_INLINE bool softmaxRow(const SoftmaxStep &step, int i, Span span, Span columns, float *row,
+                           const RowState &state) {
+  HWY_ALIGN float bias[kTileKeys];
+  uint8_t mask[kTileKeys];
+  LogitTerms terms = {step.scale, step.softcap, nullptr, nullptr, span, false};
+  terms.clip = span.begin != columns.begin || span.end != columns.end;
+  if (step.rows->bias[i])
+    terms.bias = biasOf(step, i, span, columns, bias);
+  if (step.rows->mask[i]) {
+    std::memset(mask, 1, sizeof mask);
+    maskOf(step, i, span, mask);
+    terms.mask = mask;
+  }
+  const RowSummary summary = makeLogits(terms, columns, row);
+  updateRow(row, columns, 1, summary.max, state, i);
+  return summary.hides;
+}
+
+bool softmax(const SoftmaxStep &step, float *scores, const RowState &state) {
+  const RowTile &rows = *step.rows;
   const Span columns = wholeStrips(step.keys.columns);
-  const bool allVisible = allSee(*step.rows, step.keys, columns);
-  for (int i = 0; i < step.rows->rows; ++i)
-    softmaxRow(step, i, columns, allVisible, scores + i * kTileKeys, state);
+  const bool allVisible = allSee(rows, step.keys, columns);
+  // Then a positive scale goes with the exponent.
+  const bool plain = allVisible && !rows.hasElementTests() && step.scale > 0 && step.softcap <= 0;
+  bool hides = !allSee(rows, step.keys, step.keys.columns);
+  for (int i = 0; i < rows.rows; ++i) {
+    float *row = scores + i * kTileKeys;
+    if (plain) {
+      updateRow(row, columns, step.scale, maxOf(row, columns) * step.scale, state, i);
+      continue;
+    }
+    prefetchBias(step, i + 2);
+    const Span span = allVisible ? columns : spanOf(step, i);
+    if (span.empty())
+      std::memset(row + columns.begin, 0, (columns.end - columns.begin) * sizeof(float));
+    else
+      hides |= softmaxRow(step, i, span, columns, row, state);
+  }
+  return hides;
 }
 
 // Infinities and NaN times zero are NaN, and a sum keeps it.
@@ -372,23 +419,28 @@ HWY_INLINE void storeBFloat16(const float *from, int64_t count, uint16_t *to) {
     to[i] = floatToBFloat16(from[i]);
 }
 
-constexpr int64_t kStoreChunk = 256;
+// to = from * factor * channelScale, in f32; in place allowed.
+HWY_INLINE void scaleChannels(const float *from, float factor, const float *channelScale,
+                              int64_t channelScaleStride, int64_t count, float *to) {
+  const F d;
+  const VF x = hn::Set(d, factor);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(hn::Mul(hn::LoadU(d, from + i), x), d, to + i);
+  for (; i < count; ++i)
+    to[i] = from[i] * factor;
+  for (i = 0; channelScale && i < count; ++i)
+    to[i] *= channelScale[i * channelScaleStride];
+}
 
-void store(const float *from, float factor, const float *channelScale, int64_t channelScaleStride,
+void store(float *from, float factor, const float *channelScale, int64_t channelScaleStride,
            int64_t count, DType type, void *to) {
-  HWY_ALIGN float chunk[kStoreChunk];
-  for (int64_t first = 0; first < count; first += kStoreChunk) {
-    const int64_t n = count - first < kStoreChunk ? count - first : kStoreChunk;
-    float *scaled = type == DType::kF32 ? static_cast<float *>(to) + first : chunk;
-    for (int64_t i = 0; i < n; ++i)
-      scaled[i] = from[first + i] * factor;
-    for (int64_t i = 0; channelScale && i < n; ++i)
-      scaled[i] *= channelScale[(first + i) * channelScaleStride];
-    if (type == DType::kF16)
-      storeHalf(chunk, n, static_cast<uint16_t *>(to) + first);
-    else if (type == DType::kBF16)
-      storeBFloat16(chunk, n, static_cast<uint16_t *>(to) + first);
-  }
+  float *scaled = type == DType::kF32 ? static_cast<float *>(to) : from;
+  scaleChannels(from, factor, channelScale, channelScaleStride, count, scaled);
+  if (type == DType::kF16)
+    storeHalf(scaled, count, static_cast<uint16_t *>(to));
+  else if (type == DType::kBF16)
+    storeBFloat16(scaled, count, static_cast<uint16_t *>(to));
 }
 
 void setPanelOps(TileOps &ops) {

@@ -52,16 +52,6 @@ void beginTile(const Run &run, const RowBlock &block, const SdpaEntry &entry, Ro
   std::fill_n(worker.out, tile.rows * outStride(run.shape.vHeadSize), 0.0f);
 }
 
-bool mayMultiplyHidden(const RowTile &tile, const KeyTile &keys, DType valueType) {
-  if (!isFloat(valueType))
-    return false;
-  if (tile.hasElementTests())
-    return true;
-  // The bf16 product takes keys in pairs.
-  const Span pairs = {keys.columns.begin / 2 * 2, (keys.columns.end + 1) / 2 * 2};
-  return !allSee(tile, keys, pairs);
-}
-
 void addVisibleValues(const Run &run, const RowTile &tile, const KeyTile &keys,
                       const KeyRows &values, Worker &worker) {
   const int64_t width = run.shape.vHeadSize;

@@ -95,8 +95,7 @@ template <class Accumulate>
 void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &values,
                 Worker &worker, Accumulate &&accumulate);
 
-// Values of hidden keys are not to be multiplied, not even by 0.
-bool mayMultiplyHidden(const RowTile &tile, const KeyTile &keys, DType valueType);
+// Adds values key by key, those that a row sees only.
 void addVisibleValues(const Run &run, const RowTile &tile, const KeyTile &keys,
                       const KeyRows &values, Worker &worker);
 
@@ -107,17 +106,23 @@ void finishRow(const Run &run, const RowTile &tile, int row, int64_t kvHead, flo
 void runStreamed(const Run &run, Worker *workers, float *parts);
 void runPacked(const Run &run, Worker *workers, float *panels);
 
+// The bf16 product takes keys in pairs, and the other half of a pair may be hidden.
+inline bool hasUnevenEnds(const KeyTile &keys) {
+  return keys.columns.begin % 2 != 0 || keys.columns.end % 2 != 0;
+}
+
 template <class Accumulate>
 void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &values,
                 Worker &worker, Accumulate &&accumulate) {
   const RowState state = stateOf(run, worker);
   const SoftmaxStep step = {&tile, keys, run.problem.scale, run.problem.softcap};
-  run.ops.softmax(step, worker.scores, state);
-  if (!mayMultiplyHidden(tile, keys, values.type)) {
+  const bool someHidden = run.ops.softmax(step, worker.scores, state);
+  if (!isFloat(values.type) || !(someHidden || hasUnevenEnds(keys))) {
     accumulate();
     return;
   }
-  // Hidden values are almost always finite. So: try, look, and only if need be go key by key.
+  // Hidden values must not be multiplied, not even by 0, but are almost always finite. So: try,
+  // look, and only if need be go key by key.
   const int64_t count = tile.rows * state.outStride;
   std::copy_n(worker.out, count, worker.saved);
   accumulate();

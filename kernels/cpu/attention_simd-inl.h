@@ -13,6 +13,7 @@
 
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace engine::cpu::attn {
@@ -56,27 +57,79 @@ HWY_INLINE VF load(const int8_t *from) {
   return hn::ConvertTo(F(), hn::PromoteTo(I(), hn::LoadU(hn::Rebind<int8_t, F>(), from)));
 }
 
+// Two channels of the 4-bit cache.
+struct Nibbles {
+  uint8_t bits;
+};
+
+// The element of channel c, where that is the first of whole bytes.
+template <class T> HWY_INLINE const T *channelAt(const T *row, int64_t c) { return row + c; }
+HWY_INLINE const Nibbles *channelAt(const Nibbles *row, int64_t c) { return row + c / 2; }
+template <class T> constexpr int64_t rowBytes(int64_t channels) {
+  return std::is_same_v<T, Nibbles> ? channels / 2 : channels * static_cast<int64_t>(sizeof(T));
+}
+
+// The first kLanes of 16 bytes.
+template <class D> HWY_INLINE hn::Vec<hn::Rebind<uint8_t, F>> firstBytes(D, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == kLanes) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return firstBytes(half, hn::LowerHalf(half, v));
+  }
+}
+
+HWY_INLINE VF load(const Nibbles *from) {
+  const hn::FixedTag<uint8_t, 16> d;
+  uint64_t word = 0;
+  std::memcpy(&word, from, kLanes / 2);
+  const auto bytes = hn::BitCast(d, hn::Set(hn::FixedTag<uint64_t, 2>(), word));
+  const auto low = hn::And(bytes, hn::Set(d, uint8_t{15}));
+  const auto high = hn::And(hn::ShiftRight<4>(bytes), hn::Set(d, uint8_t{15}));
+  const auto codes = hn::PromoteTo(I(), firstBytes(d, hn::InterleaveLower(d, low, high)));
+  return hn::ConvertTo(F(), hn::Sub(codes, hn::Set(I(), 8)));
+}
+
 // 2^n for n in [-126, 128].
 HWY_INLINE VF powerOfTwo(hn::Vec<I> n) {
   return hn::BitCast(F(), hn::ShiftLeft<23>(hn::Add(n, hn::Set(I(), 127))));
 }
 
-// exp(x) to 2 ulp for x <= 88; below -87.3, -inf included, 0; NaN stays NaN.
-HWY_INLINE VF expNonPositive(VF x) {
+// exp(r) for |r| <= ln(2) / 2.
+HWY_INLINE VF expNearZero(VF r) {
   const F d;
-  const hn::Vec<I> n = hn::NearestInt(hn::Mul(x, hn::Set(d, 1.44269504f)));
-  const VF whole = hn::ConvertTo(d, n);
-  VF r = hn::NegMulAdd(whole, hn::Set(d, 0.693359375f), x);
-  r = hn::NegMulAdd(whole, hn::Set(d, -2.12194440e-4f), r);
   VF p = hn::Set(d, 1.9875691500e-4f);
   p = hn::MulAdd(p, r, hn::Set(d, 1.3981999507e-3f));
   p = hn::MulAdd(p, r, hn::Set(d, 8.3334519073e-3f));
   p = hn::MulAdd(p, r, hn::Set(d, 4.1665795894e-2f));
   p = hn::MulAdd(p, r, hn::Set(d, 1.6666665459e-1f));
   p = hn::MulAdd(p, r, hn::Set(d, 5.0000001201e-1f));
-  p = hn::MulAdd(hn::Mul(p, r), r, hn::Add(r, hn::Set(d, 1.0f)));
-  const VF result = hn::Mul(p, powerOfTwo(n));
+  return hn::MulAdd(hn::Mul(p, r), r, hn::Add(r, hn::Set(d, 1.0f)));
+}
+
+// x - n * ln(2), in two steps.
+HWY_INLINE VF minusLog2Multiple(VF x, VF n) {
+  const F d;
+  const VF r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
+  return hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
+}
+
+// exp(x) to 2 ulp for x <= 88; 0 where that is below the normal numbers, -inf included; NaN stays
+// NaN.
+HWY_INLINE VF expNonPositive(VF x) {
+  const F d;
+  const VF log2 = hn::Set(d, 1.44269504f);
+#if HWY_TARGET == HWY_AVX3
+  // The maximum returns its second operand where either is NaN.
+  x = VF{_mm512_max_ps(_mm512_set1_ps(-126.0f), x.raw)};
+  const VF n = hn::Round(hn::Mul(x, log2));
+  return VF{_mm512_scalef_ps(expNearZero(minusLog2Multiple(x, n)).raw, n.raw)};
+#else
+  const hn::Vec<I> n = hn::NearestInt(hn::Mul(x, log2));
+  const VF r = minusLog2Multiple(x, hn::ConvertTo(d, n));
+  const VF result = hn::Mul(expNearZero(r), powerOfTwo(n));
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.3f)), result);
+#endif
 }
 
 // tanh(x) to about 2 ulp, near zero as well; NaN stays NaN.
@@ -97,7 +150,7 @@ HWY_INLINE VF tanhAll(VF x) {
   return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625f)), small, large);
 }
 
-// Calls body with a pointer of the element type; 4-bit types have none and are widened elsewhere.
+// Calls body with a pointer of the element type.
 template <class Body> HWY_INLINE void withElements(DType type, const void *data, Body &&body) {
   switch (type) {
   case DType::kF16:
@@ -106,6 +159,8 @@ template <class Body> HWY_INLINE void withElements(DType type, const void *data,
     return body(static_cast<const hwy::bfloat16_t *>(data));
   case DType::kI8:
     return body(static_cast<const int8_t *>(data));
+  case DType::kU8:
+    return body(static_cast<const Nibbles *>(data));
   default:
     return body(static_cast<const float *>(data));
   }
@@ -114,45 +169,17 @@ template <class Body> HWY_INLINE void withElements(DType type, const void *data,
 template <class T> HWY_INLINE void widenVectors(const T *from, int64_t count, float *to) {
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
-    hn::StoreU(load(from + i), F(), to + i);
+    hn::StoreU(load(channelAt(from, i)), F(), to + i);
   if (i == count)
     return;
   T rest[kLanes] = {};
   float widened[kLanes];
-  std::memcpy(rest, from + i, (count - i) * sizeof(T));
+  std::memcpy(rest, channelAt(from, i), rowBytes<T>(count - i));
   hn::StoreU(load(rest), F(), widened);
   std::memcpy(to + i, widened, (count - i) * sizeof(float));
 }
 
-// 16 channels from 8 bytes of the 4-bit cache.
-HWY_INLINE void widenNibbles16(const uint8_t *from, float *to) {
-  const hn::FixedTag<uint8_t, 16> d;
-  const hn::Half<decltype(d)> half;
-  const auto bytes = hn::ZeroExtendVector(d, hn::LoadU(half, from));
-  const auto low = hn::And(bytes, hn::Set(d, uint8_t{15}));
-  const auto high = hn::ShiftRight<4>(bytes);
-  HWY_ALIGN uint8_t channels[16];
-  hn::Store(hn::InterleaveLower(d, low, high), d, channels);
-  const hn::Rebind<uint8_t, F> narrow;
-  for (int i = 0; i < 16; i += kLanes) {
-    const auto code = hn::PromoteTo(I(), hn::LoadU(narrow, channels + i));
-    hn::StoreU(hn::ConvertTo(F(), hn::Sub(code, hn::Set(I(), 8))), F(), to + i);
-  }
-}
-
-HWY_INLINE void widenNibbles(const uint8_t *from, int64_t count, float *to) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    widenNibbles16(from + i / 2, to + i);
-  for (; i < count; ++i) {
-    const int code = i % 2 == 0 ? from[i / 2] & 15 : from[i / 2] >> 4;
-    to[i] = static_cast<float>(code - 8);
-  }
-}
-
 HWY_INLINE void widen(DType type, const void *from, int64_t count, float *to) {
-  if (type == DType::kU8)
-    return widenNibbles(static_cast<const uint8_t *>(from), count, to);
   withElements(type, from,
                [&](const auto *elements) HWY_ATTR { widenVectors(elements, count, to); });
 }

@@ -68,8 +68,8 @@ HWY_INLINE void dotBlock(const T *const (&keys)[kKeyBlock], int64_t ahead, int64
     VF key[kKeyBlock];
     HWY_UNROLL(4)
     for (int j = 0; j < kKeyBlock; ++j) {
-      key[j] = load(keys[j] + c);
-      prefetch(keys[j] + c, ahead);
+      key[j] = load(channelAt(keys[j], c));
+      prefetch(channelAt(keys[j], c), ahead);
     }
     HWY_UNROLL(4)
     for (int r = 0; r < kRows; ++r) {
@@ -89,7 +89,7 @@ HWY_INLINE void dotBlock(const T *const (&keys)[kKeyBlock], int64_t ahead, int64
 template <class T>
 HWY_INLINE void dotRowsOf(const T *keys, int64_t keyStride, int count, int64_t headSize,
                           const float *queries, int rows, float *scores) {
-  const int64_t ahead = prefetchDistance(keyStride, headSize * sizeof(T));
+  const int64_t ahead = prefetchDistance(keyStride, rowBytes<T>(headSize));
   const int64_t stride = queryStride(headSize);
   for (int first = 0; first < count; first += kKeyBlock) {
     const T *block[kKeyBlock];
@@ -125,8 +125,8 @@ HWY_INLINE void addBlock(const T *values, int64_t valueStride, int64_t ahead, in
     const T *value = reinterpret_cast<const T *>(row);
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      const VF x = load(value + v * kLanes);
-      prefetch(value + v * kLanes, ahead);
+      const VF x = load(channelAt(value, v * kLanes));
+      prefetch(channelAt(value, v * kLanes), ahead);
       HWY_UNROLL(4)
       for (int r = 0; r < kRows; ++r)
         sums[r][v] = hn::MulAdd(hn::Set(d, weights[r * kTileKeys + j]), x, sums[r][v]);
@@ -143,13 +143,14 @@ HWY_INLINE void addBlock(const T *values, int64_t valueStride, int64_t ahead, in
 template <int kRows, class T>
 HWY_INLINE void addRowBlock(const T *values, int64_t valueStride, int count, int64_t headSize,
                             const float *weights, float *out, int64_t outStride) {
-  const int64_t ahead = prefetchDistance(valueStride, headSize * sizeof(T));
+  const int64_t ahead = prefetchDistance(valueStride, rowBytes<T>(headSize));
   int64_t c = 0;
   for (; c + kAddVectors * kLanes <= headSize; c += kAddVectors * kLanes)
-    addBlock<kRows, kAddVectors>(values + c, valueStride, ahead, count, weights, out + c,
+    addBlock<kRows, kAddVectors>(channelAt(values, c), valueStride, ahead, count, weights, out + c,
                                  outStride);
   for (; c < headSize; c += kLanes)
-    addBlock<kRows, 1>(values + c, valueStride, ahead, count, weights, out + c, outStride);
+    addBlock<kRows, 1>(channelAt(values, c), valueStride, ahead, count, weights, out + c,
+                       outStride);
 }
 
 template <class T>
@@ -164,10 +165,8 @@ HWY_INLINE void addRowsOf(const T *values, int64_t valueStride, int count, int64
                    out + r * outStride, outStride);
 }
 
-// Rows that vectors do not divide, and 4-bit ones, go through f32 rows padded with zeros.
-bool needsWidening(DType type, int64_t headSize) {
-  return type == DType::kU8 || headSize % kLanes != 0;
-}
+// Rows that vectors do not divide go through f32 rows padded with zeros.
+bool needsWidening(int64_t headSize) { return headSize % kLanes != 0; }
 
 // Widens up to kWidenedKeys rows, padded to whole vectors of zeros.
 HWY_INLINE void widenRows(DType type, const void *rows, int64_t rowStride, int count,
@@ -192,8 +191,9 @@ HWY_INLINE void forWidened(DType type, const void *rows, int64_t rowStride, int 
 }
 
 void dotRows(DType type, const void *keys, int64_t keyStride, int count, int64_t headSize,
-             const float *queries, int rows, float *scores, float *temp) {
-  if (needsWidening(type, headSize)) {
+             const void *packedQueries, int rows, float *scores, float *temp) {
+  const float *queries = static_cast<const float *>(packedQueries);
+  if (needsWidening(headSize)) {
     const int64_t padded = queryStride(headSize);
     const auto dot = [&](int first, int n) HWY_ATTR {
       dotRowsOf(temp, padded * sizeof(float), n, padded, queries, rows, scores + first);
@@ -207,7 +207,7 @@ void dotRows(DType type, const void *keys, int64_t keyStride, int count, int64_t
 
 void addRows(DType type, const void *values, int64_t valueStride, int count, int64_t headSize,
              const float *weights, int rows, float *out, int64_t outStride, float *temp) {
-  if (needsWidening(type, headSize)) {
+  if (needsWidening(headSize)) {
     const int64_t padded = roundUp(headSize, 16);
     const auto add = [&](int first, int n) HWY_ATTR {
       addRowsOf(temp, padded * sizeof(float), n, padded, weights + first, rows, out, outStride);

@@ -24,6 +24,9 @@ inline constexpr int kTileRowsPadded = 72;
 // Keys that are widened to f32 at a time where the cache cannot be used in place.
 inline constexpr int kWidenedKeys = 16;
 
+// Channels of one vector of the bf16 product.
+inline constexpr int kBf16Channels = 32;
+
 constexpr int64_t roundUp(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
@@ -102,8 +105,8 @@ struct TileOps {
   void (*scores)(const void *queries, int rows, const void *keyPanel, int64_t headSize,
                  Span columns, float *scores);
   // Turns dot products into weights exp(logit - new maximum), 0 where hidden, for whole strips, and
-  // brings `state` to the new maximum.
-  void (*softmax)(const SoftmaxStep &step, float *scores, const RowState &state);
+  // brings `state` to the new maximum. Returns whether any of `columns` is hidden from any row.
+  bool (*softmax)(const SoftmaxStep &step, float *scores, const RowState &state);
   // out += weights * values, for the keys in `columns`. `temp` is for the weights in another type.
   void (*accumulate)(const float *weights, int rows, const void *valuePanel, int64_t headSize,
                      Span columns, float *out, int64_t outStride, void *temp);
@@ -111,15 +114,15 @@ struct TileOps {
   // The same two products on rows in place, `keyStride` bytes apart, for few query rows. Columns
   // count from 0. `queries` are always f32.
   void (*dotRows)(DType type, const void *keys, int64_t keyStride, int count, int64_t headSize,
-                  const float *queries, int rows, float *scores, float *temp);
+                  const void *queries, int rows, float *scores, float *temp);
   void (*addRows)(DType type, const void *values, int64_t valueStride, int count, int64_t headSize,
                   const float *weights, int rows, float *out, int64_t outStride, float *temp);
 
   bool (*allFinite)(const float *values, int64_t count);
   void (*toFloat)(DType type, const void *from, int64_t count, float *to);
-  // to = from * factor * channelScale (null: 1).
-  void (*store)(const float *from, float factor, const float *channelScale,
-                int64_t channelScaleStride, int64_t count, DType type, void *to);
+  // to = from * factor * channelScale (null: 1). Changes `from`.
+  void (*store)(float *from, float factor, const float *channelScale, int64_t channelScaleStride,
+                int64_t count, DType type, void *to);
 };
 
 constexpr int64_t queryStride(int64_t headSize) { return roundUp(headSize, 16); }
@@ -128,7 +131,7 @@ constexpr int64_t tempFloats(int64_t headSize) { return kWidenedKeys * roundUp(h
 constexpr int64_t keyPanelFloats(int64_t headSize) { return kTileKeys * headSize; }
 constexpr int64_t valuePanelFloats(int64_t headSize) { return kTileKeys * outStride(headSize); }
 
-// `bf16` when queries, keys and values are all bf16.
+// `bf16`: queries, keys and values are all bf16, and the bf16 product suits.
 const TileOps &tileOps(Isa isa, bool bf16);
 
 // The parts of it (attention_panel.cpp, attention_stream.cpp, attention_avx512bf16.cpp).
