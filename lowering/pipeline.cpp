@@ -29,6 +29,7 @@ ir::Graph runKvState(const ir::Graph &graph, const PassContext &) { return recog
 constexpr Pass kPasses[] = {
     {"canonicalize", "shape arithmetic becomes dims, no-ops vanish", runCanonicalize},
     {"fold", "operators on small constants are evaluated", runFold},
+    {"settle", "constants that folding made become dims and bounds", runCanonicalize},
     {"cse", "equal subexpressions are computed once", runCse},
     {"kv_state", "caches that grow by Concat become KvWrite", runKvState},
 };
