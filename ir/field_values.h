@@ -12,6 +12,9 @@ bool sameValue(const float &a, const float &b);
 bool sameValue(const ConstRef &a, const ConstRef &b);
 bool sameValue(const GraphRef &a, const GraphRef &b);
 
+// The first field in which two operators of one kind differ, or null.
+const char *differingField(const Op &a, const Op &b);
+
 // Calls visit(name, field of a, the same field of b) for every field.
 template <class T, class Visitor> void zipFields(const T &a, const T &b, Visitor &&visit) {
   int i = 0;

@@ -411,17 +411,8 @@ private:
   }
 
   bool sameFields(const std::string &node, const Op &x, const Op &y) {
-    std::string different;
-    std::visit(
-        [&](const auto &left) {
-          using T = std::decay_t<decltype(left)>;
-          zipFields(left, std::get<T>(y), [&](const char *name, const auto &p, const auto &q) {
-            if (different.empty() && !ir::sameValue(p, q))
-              different = name;
-          });
-        },
-        x);
-    return different.empty() || differ("field '" + different + "' of " + node + " differs");
+    const char *field = differingField(x, y);
+    return !field || differ("field '" + std::string(field) + "' of " + node + " differs");
   }
 
   bool sameOutputs() {

@@ -98,19 +98,21 @@ const Op *findOp(llvm::StringRef name) {
   return instances.lookup(name);
 }
 
-bool equal(const Op &a, const Op &b) {
-  if (a.index() != b.index())
-    return false;
+// The compiler sees this once for every operator: nothing but the comparison belongs in here.
+const char *differingField(const Op &a, const Op &b) {
   return std::visit(
       [&b](const auto &x) {
-        using T = std::decay_t<decltype(x)>;
-        bool same = true;
-        zipFields(x, std::get<T>(b), [&same](const char *, const auto &left, const auto &right) {
-          same = same && sameValue(left, right);
-        });
-        return same;
+        const char *different = nullptr;
+        zipFields(x, *std::get_if<std::decay_t<decltype(x)>>(&b),
+                  [&different](const char *name, const auto &left, const auto &right) {
+                    if (!different && !sameValue(left, right))
+                      different = name;
+                  });
+        return different;
       },
       a);
 }
+
+bool equal(const Op &a, const Op &b) { return a.index() == b.index() && !differingField(a, b); }
 
 } // namespace engine::ir
