@@ -139,8 +139,9 @@ public:
     emitLengths();
     rotate();
     quantise();
-    updateCache();
+    chooseKeys();
     attend();
+    updatePresent();
   }
 
 private:
@@ -459,28 +460,28 @@ private:
     v_ = ctx_.add(ir::KvQuantize{a_.cacheBits}, {v_, valueScale_}, "v_codes");
   }
 
-  // Keys and values as the attention reads them, and what leaves as present.
-  void updateCache() {
-    if (!past_) { // a first prompt, always: the new rows are the cache
-      keys_ = k_;
-      values_ = v_;
-      return setPresent(k_, v_);
-    }
-    if (a_.windowedCache) {
-      keys_ = pastKey_;
-      values_ = pastValue_;
+  // Keys and values as the attention reads them: from the cache that the new rows were written to,
+  // or from past and new rows as they are.
+  void chooseKeys() {
+    readsPast_ = past_ && (a_.windowedCache || borrowed());
+    keys_ = past_ ? pastKey_ : k_;
+    values_ = past_ ? pastValue_ : v_;
+    if (!past_ ||
+        readsPast_) // without a past it is a first prompt, always: the new rows are the cache
+      return;
+    keys_ = written(pastKey_, k_, kPresentKey);
+    values_ = written(pastValue_, v_, kPresentValue);
+  }
+
+  // What is made of the past comes after its last reader, so that it may take its place.
+  void updatePresent() {
+    if (!ctx_.wants(kPresentKey))
+      return;
+    if (!readsPast_)
+      return setPresent(keys_, values_);
+    if (a_.windowedCache)
       return setPresent(evicted(pastKey_, k_, kPresentKey), evicted(pastValue_, v_, kPresentValue));
-    }
-    const bool readsPast = borrowed();
-    if (!readsPast || ctx_.wants(kPresentKey)) {
-      keys_ = written(pastKey_, k_, kPresentKey);
-      values_ = written(pastValue_, v_, kPresentValue);
-      setPresent(keys_, values_);
-    }
-    if (readsPast) {
-      keys_ = pastKey_;
-      values_ = pastValue_;
-    }
+    setPresent(written(pastKey_, k_, kPresentKey), written(pastValue_, v_, kPresentValue));
   }
 
   std::string presentName(Output output) const {
@@ -503,8 +504,6 @@ private:
   }
 
   void setPresent(ValueId key, ValueId value) {
-    if (!ctx_.wants(kPresentKey))
-      return;
     if (castsCache()) {
       key = ctx_.b.add1(ir::Cast{cacheType_}, {key}, "present_key_cast",
                         ctx_.outputName(kPresentKey));
@@ -573,6 +572,7 @@ private:
   ValueId q_, k_, v_;
   ValueId seqlens_, querySeqlens_, bound_;
   ValueId pastKey_, pastValue_, keys_, values_;
+  bool readsPast_ = false; // the attention does, not present
   ValueId cos_, sin_, positions_, bias_, sink_, keyScale_, valueScale_;
   ValueId queryStart_, queryLen_, keyLen_, writeStart_, keyStart_, split_;
 };
