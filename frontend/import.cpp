@@ -100,6 +100,18 @@ Error noImporter(llvm::StringRef domain, llvm::StringRef type, int opset) {
                " is not supported; that of opset " + versions + " is");
 }
 
+// "'a' uses 'b' uses 'a'"
+std::string cycleText(const Cycle &cycle,
+                      const google::protobuf::RepeatedPtrField<onnx::NodeProto> &nodes) {
+  constexpr size_t kMostNamed = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(cycle.nodes.size(), kMostNamed); ++i)
+    text += quoted(nameOf(nodes[static_cast<int>(cycle.nodes[i])])) + " uses ";
+  if (cycle.nodes.size() > kMostNamed)
+    text += "... uses ";
+  return text + quoted(nameOf(nodes[static_cast<int>(cycle.nodes.front())]));
+}
+
 size_t nestedNodes(const onnx::NodeProto &node) {
   size_t count = 0;
   for (const onnx::GraphProto *graph : subgraphsOf(node)) {
@@ -251,9 +263,9 @@ private:
   // One level deeper, in a subgraph or a function.
   struct Deeper {
     explicit Deeper(GraphImporter &importer) : importer(importer) {
-      if (importer.depth_ == kMaxGraphDepth)
+      if (importer.depth_ == ir::kMaxGraphNesting)
         throw Error("graphs and functions are nested deeper than " +
-                    std::to_string(kMaxGraphDepth) + " levels");
+                    std::to_string(ir::kMaxGraphNesting) + " levels");
       ++importer.depth_;
     }
     ~Deeper() { --importer.depth_; }
@@ -440,10 +452,12 @@ void GraphImporter::compareDeclared(const onnx::ValueInfoProto &declared, const 
     return warn(subject + " is declared as " + typeName(type.elem_type()) + ", but is " + inferred);
   if (!type.has_shape())
     return;
-  if (type.shape().dim_size() != fact.rank())
-    return warn(subject + " is declared with rank " + std::to_string(type.shape().dim_size()) +
-                ", but is " + inferred);
-  for (int axis = 0; axis < fact.rank(); ++axis) {
+  // Where nothing is known, some write a shape without axes.
+  const int rank = type.shape().dim_size();
+  if (rank != 0 && rank != fact.rank())
+    return warn(subject + " is declared with rank " + std::to_string(rank) + ", but is " +
+                inferred);
+  for (int axis = 0; axis < rank; ++axis) {
     const onnx::TensorShapeProto::Dimension &dim = type.shape().dim(axis);
     if (!dim.has_dim_value() || dim.dim_value() < 0 || !fact.shape[axis].isConstant())
       continue;
@@ -525,13 +539,8 @@ void GraphImporter::importNodes(const NodeList &nodes, Scope &scope) {
   }
 
   const NodeOrder order = orderOf(makes, uses);
-  if (!order.stuck.empty()) {
-    std::string names;
-    for (size_t i : order.cycle.nodes)
-      names += quoted(nameOf(nodes[i])) + " uses ";
-    names += quoted(nameOf(nodes[order.cycle.nodes.front()]));
-    block(Error("the graph has a cycle: " + names));
-  }
+  if (!order.stuck.empty())
+    block(Error("the graph has a cycle: " + cycleText(order.cycle, nodes)));
   for (size_t i : order.stuck) {
     const Site site{nodes[i],
                     scope.prefix + nameOf(nodes[i]),

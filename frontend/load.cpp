@@ -27,7 +27,7 @@ struct Source {
 };
 
 // Graph, node and attribute a level, and what lies below the innermost graph.
-constexpr int kProtobufDepth = 3 * kMaxGraphDepth + 30;
+constexpr int kProtobufDepth = 3 * ir::kMaxGraphNesting + 30;
 
 onnx::ModelProto parse(llvm::ArrayRef<char> bytes) {
   if (bytes.empty())

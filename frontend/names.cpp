@@ -100,7 +100,8 @@ NodeOrder orderOf(llvm::ArrayRef<std::vector<std::string>> makes,
   llvm::StringMap<size_t> maker;
   for (size_t i = 0; i < count; ++i)
     for (const std::string &name : makes[i])
-      maker.try_emplace(name, i);
+      if (!name.empty())
+        maker.try_emplace(name, i);
 
   std::vector<std::vector<size_t>> predecessors(count), successors(count);
   for (size_t i = 0; i < count; ++i) {

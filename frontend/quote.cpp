@@ -1,12 +1,11 @@
 #include "frontend/quote.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 namespace engine::frontend {
 
 namespace {
 constexpr size_t kLongestName = 200;
-}
+constexpr char kHexDigits[] = "0123456789abcdef";
+} // namespace
 
 std::string printable(llvm::StringRef name) {
   std::string text;
@@ -15,7 +14,7 @@ std::string printable(llvm::StringRef name) {
     if (byte >= 0x20 && byte != 0x7f)
       text += c;
     else
-      text += "\\x" + llvm::utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
+      text += std::string("\\x") + kHexDigits[byte >> 4] + kHexDigits[byte & 15];
   }
   if (name.size() > kLongestName)
     text += "...";

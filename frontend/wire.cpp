@@ -1,6 +1,6 @@
 #include "frontend/wire.h"
 
-#include "ir/error.h"
+#include "ir/graph.h"
 
 #include <cstdint>
 #include <limits>
@@ -130,8 +130,9 @@ private:
   }
 
   void copyMessage(Message message, uint64_t begin, uint64_t end, int depth) {
-    if (depth > kMaxGraphDepth)
-      throw Error("graphs are nested deeper than " + std::to_string(kMaxGraphDepth) + " levels");
+    if (depth > ir::kMaxGraphNesting)
+      throw Error("graphs are nested deeper than " + std::to_string(ir::kMaxGraphNesting) +
+                  " levels");
     uint64_t at = begin;
     while (at < end)
       copyField(message, at, end, depth);

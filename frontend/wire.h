@@ -7,9 +7,6 @@
 
 namespace engine::frontend {
 
-inline constexpr int kMaxGraphDepth =
-    64; // graphs in attributes of nodes of graphs in attributes ...
-
 // A copy of a serialized ModelProto in which every TensorProto's raw_data is replaced by its field
 // `segment` {begin, end}: the bytes of `model` that hold it. (ONNX never gave `segment` a use; a
 // model that has it is refused.) So protobuf holds no weights, and a file may be larger than

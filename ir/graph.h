@@ -12,6 +12,9 @@
 
 namespace engine::ir {
 
+// How deep graphs may stand in operators of graphs (If), the model's own not counted: in a file, in a dump, in a graph.
+inline constexpr int kMaxGraphNesting = 64;
+
 struct ValueId {
   uint32_t index = UINT32_MAX;
   bool valid() const { return index != UINT32_MAX; }

@@ -8,7 +8,6 @@
 namespace engine::ir {
 
 inline constexpr const char *kFirstLine = "engine-ir 1";
-inline constexpr int kMaxGraphNesting = 64;
 
 // Behind the '%' paths need no quotes: %/layers.0/attn.rope_q#2
 inline bool isValueNamePart(char c) {

@@ -6,15 +6,13 @@ namespace engine::ir {
 
 namespace {
 
-constexpr int kMaxNesting = 64;
-
 class Verifier {
 public:
   Verifier(const Graph &graph, int depth) : graph_(graph), depth_(depth), made_(graph.numValues()) {}
 
   void run() {
-    if (depth_ > kMaxNesting)
-      throw Error("graphs are nested deeper than " + std::to_string(kMaxNesting) + " levels");
+    if (depth_ > kMaxGraphNesting)
+      throw Error("graphs are nested deeper than " + std::to_string(kMaxGraphNesting) + " levels");
     for (const ValueId input : graph_.inputs())
       define(input, "input", nullptr);
     checkDefaults();
@@ -163,6 +161,6 @@ private:
 
 } // namespace
 
-void verify(const Graph &graph) { Verifier(graph, 1).run(); }
+void verify(const Graph &graph) { Verifier(graph, 0).run(); }
 
 } // namespace engine::ir

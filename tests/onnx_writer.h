@@ -31,6 +31,9 @@ enum : int64_t {
 // The wire form of one message, field by field.
 class Message {
 public:
+  Message() = default;
+  explicit Message(std::string text) : text_(std::move(text)) {}
+
   Message &integer(int field, int64_t value) {
     key(field, 0);
     varint(static_cast<uint64_t>(value));
