@@ -230,4 +230,25 @@ private:
   std::shared_ptr<detail::SessionImpl> impl_;
 };
 
+// --- Masks for external caches --------------------------------------------------------------------------------------------
+
+// Graphs whose cache is written by TensorScatter and read whole take their mask as a float bias [B, 1, S, maxRows] over
+// absolute cache rows. Row j is visible to query i of entry b iff
+//     j < valid[b]  and  not padding[b, j]
+//     and ( (j <= p or not causal) and (j > p - window or window == 0)    with p = positions[b, i]
+//           or blocks[b, j] == blocks[b, p] >= 0 )                        blocks that see each other both ways (images)
+struct AttentionBiasSpec {
+  DType dtype = DType::kF32; // f32, f16, bf16
+  int64_t maxRows = 0;       // the cache's capacity
+  Tensor positions;          // i64 [B, S]: where each query stands; rows of the cache
+  Tensor valid;              // i64 [B]: filled rows, this step's included (nonpad_kv_seqlen)
+  bool causal = true;
+  int64_t window = 0; // rows that a query sees, itself included; 0: all
+  Tensor blocks;      // i64 [B, maxRows] or undefined: block of each row, negative for none
+  Tensor padding;     // bool [B, maxRows] or undefined: rows that nobody may see
+};
+
+// 0 where visible, -inf where not.
+ENGINE_API Result<Tensor> makeAttentionBias(const AttentionBiasSpec &spec);
+
 } // namespace engine
