@@ -2,8 +2,8 @@
 // are decided (design.md, rule 2). A plain header, host and device; all arithmetic is signed and
 // saturates, so no offset is ever clamped; it is exact for values within +-2^60.
 //
-// A query at position p sees the key positions [p - left, p + right]; an open end sees everything on
-// that side. Rows of the key tensor are positions keyStart, keyStart + 1, ... and only the first
+// A query at position p sees the key positions [p - left, p + right]; an open end sees everything
+// on that side. Rows of the key tensor are positions keyStart, keyStart + 1, ... and only the first
 // keyCount of them hold keys. Both ends may be negative: left = -1 with right = 0 sees nothing.
 //
 //   causal                          left open,   right = 0
@@ -76,8 +76,8 @@ ENGINE_HOST_DEVICE constexpr KeyRange canonical(int64_t lo, int64_t hi) {
 }
 } // namespace detail
 
-// Where one batch entry's queries and keys stand: query row i is position queryStart + i, key row j is
-// position keyStart + j, and rows at or beyond keyCount hold no key.
+// Where one batch entry's queries and keys stand: query row i is position queryStart + i, key row j
+// is position keyStart + j, and rows at or beyond keyCount hold no key.
 struct BandFrame {
   Band band;
   int64_t queryStart = 0;
@@ -100,8 +100,9 @@ struct BandFrame {
     return detail::canonical(lo, hi);
   }
 
-  // The key rows that at least one of the query rows [i0, i1) sees: which key tiles exist. Exactly those: the intervals
-  // of neighbouring rows are shifted by one, so that what they cover together has no gap.
+  // The key rows that at least one of the query rows [i0, i1) sees: which key tiles exist. Exactly
+  // those: the intervals of neighbouring rows are shifted by one, so that what they cover together
+  // has no gap.
   ENGINE_HOST_DEVICE constexpr KeyRange unionRange(int64_t i0, int64_t i1) const {
     if (i0 >= i1 || band.empty())
       return {};
@@ -114,7 +115,8 @@ struct BandFrame {
     return detail::canonical(first.lo, last.hi);
   }
 
-  // The key rows that every query row of [i0, i1) sees, exactly: tiles inside it need no element test.
+  // The key rows that every query row of [i0, i1) sees, exactly: tiles inside it need no element
+  // test.
   ENGINE_HOST_DEVICE constexpr KeyRange commonRange(int64_t i0, int64_t i1) const {
     if (i0 >= i1)
       return {};

@@ -28,7 +28,8 @@ struct Dim::Term {
   Factors factors;
 };
 
-// The terms of positive degree in canonical order (see compareFactors), no coefficient 0, no two alike.
+// The terms of positive degree in canonical order (see compareFactors), no coefficient 0, no two
+// alike.
 struct Dim::Terms {
   std::vector<Term> terms;
   size_t hash = 0;
@@ -185,8 +186,8 @@ struct Dim::Algebra {
     return a.args.size() < b.args.size() ? -1 : 1;
   }
 
-  // Higher degrees first, then by factors. A monomial order: it survives multiplication of both sides, which polynomial
-  // division relies on.
+  // Higher degrees first, then by factors. A monomial order: it survives multiplication of both
+  // sides, which polynomial division relies on.
   static int compareFactors(const Factors &a, const Factors &b) {
     if (a.size() != b.size())
       return a.size() > b.size() ? -1 : 1;
@@ -230,9 +231,8 @@ struct Dim::Algebra {
   }
 
   static Dim fromTerms(std::vector<Term> all) {
-    llvm::sort(all, [](const Term &a, const Term &b) {
-      return compareFactors(a.factors, b.factors) < 0;
-    });
+    llvm::sort(
+        all, [](const Term &a, const Term &b) { return compareFactors(a.factors, b.factors) < 0; });
     std::vector<Term> merged;
     for (Term &term : all) {
       if (merged.empty() || compareFactors(merged.back().factors, term.factors) != 0)
@@ -333,7 +333,8 @@ struct Dim::Algebra {
 
   static bool isNonNegative(const Dim &d) { return atLeast(d, Dim(0)); }
 
-  // Whether a - b has no negative part: every coefficient and the constant at least 0, over factors that are never negative.
+  // Whether a - b has no negative part: every coefficient and the constant at least 0, over factors
+  // that are never negative.
   static bool atLeast(const Dim &a, const Dim &b) {
     if (a.constant_ < b.constant_)
       return false;
@@ -408,7 +409,8 @@ struct Dim::Algebra {
     return kept.empty() ? Dim(1) : callSorted(Kind::kBroadcast, kept);
   }
 
-  // Moves the terms of `d` that `divisor` > 0 divides into `whole`, divided; the rest remains, its constant in [0, divisor).
+  // Moves the terms of `d` that `divisor` > 0 divides into `whole`, divided; the rest remains, its
+  // constant in [0, divisor).
   static Dim split(const Dim &d, int64_t divisor, Dim &whole) {
     std::vector<Term> divided, rest;
     for (Term term : terms(d)) {
@@ -493,7 +495,8 @@ struct Dim::Algebra {
     return std::nullopt;
   }
 
-  static std::optional<int64_t> evaluate(const Dim &d, const SymbolValues &values, std::string *fault) {
+  static std::optional<int64_t> evaluate(const Dim &d, const SymbolValues &values,
+                                         std::string *fault) {
     __int128 sum = d.constant_; // of at most kMaxSize terms of 64 bits
     for (const Term &term : terms(d)) {
       const std::optional<int64_t> value = evaluate(term, values, fault);
@@ -702,13 +705,9 @@ Dim Dim::symbol(llvm::StringRef name) {
   return Algebra::ofAtom(std::move(atom));
 }
 
-Dim Dim::max(const Dim &a, const Dim &b) {
-  return Algebra::extremum(Atom::Kind::kMax, a, b);
-}
+Dim Dim::max(const Dim &a, const Dim &b) { return Algebra::extremum(Atom::Kind::kMax, a, b); }
 
-Dim Dim::min(const Dim &a, const Dim &b) {
-  return Algebra::extremum(Atom::Kind::kMin, a, b);
-}
+Dim Dim::min(const Dim &a, const Dim &b) { return Algebra::extremum(Atom::Kind::kMin, a, b); }
 
 Dim Dim::floorDiv(const Dim &a, const Dim &b) {
   Algebra::checkDivisor(b);
@@ -791,9 +790,7 @@ bool Dim::operator==(const Dim &other) const {
   return Algebra::compare(*this, other) == 0;
 }
 
-size_t Dim::hash() const {
-  return mix(terms_ ? terms_->hash : 0, static_cast<size_t>(constant_));
-}
+size_t Dim::hash() const { return mix(terms_ ? terms_->hash : 0, static_cast<size_t>(constant_)); }
 
 std::optional<Dim> Dim::dividedBy(const Dim &divisor) const {
   if (divisor.is(0))

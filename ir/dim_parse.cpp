@@ -17,8 +17,10 @@ struct Function {
 };
 
 constexpr Function kFunctions[] = {
-    {"max", Dim::max, true},       {"min", Dim::min, true},
-    {"floordiv", Dim::floorDiv, false}, {"mod", Dim::mod, false},
+    {"max", Dim::max, true},
+    {"min", Dim::min, true},
+    {"floordiv", Dim::floorDiv, false},
+    {"mod", Dim::mod, false},
     {"broadcast", Dim::broadcast, true},
 };
 

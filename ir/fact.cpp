@@ -83,7 +83,8 @@ int64_t countOf(llvm::ArrayRef<int64_t> dims) {
 }
 
 template <class T, class Store>
-ConstRef makeFrom(DType dtype, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<T> values, Store store) {
+ConstRef makeFrom(DType dtype, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<T> values,
+                  Store store) {
   const int64_t count = countOf(dims);
   if (count != static_cast<int64_t>(values.size()))
     throw Error::internal("constant of " + std::to_string(count) + " elements made from " +

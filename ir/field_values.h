@@ -1,4 +1,5 @@
-// What operator fields have in common: comparison of their values, and walking two operators' fields at once.
+// What operator fields have in common: comparison of their values, and walking two operators'
+// fields at once.
 #pragma once
 
 #include "ir/ops.h"

@@ -79,7 +79,8 @@ ValueId GraphBuilder::newValue(llvm::StringRef name, Fact fact, int32_t producer
   return id;
 }
 
-// Elements of a small integer input whose value is taken as a symbol: 1, 0 where it is empty, -1 where it gets none.
+// Elements of a small integer input whose value is taken as a symbol: 1, 0 where it is empty, -1
+// where it gets none.
 static int symbolElements(const Fact &fact) {
   if (!fact.known || fact.contents || (fact.dtype != DType::kI32 && fact.dtype != DType::kI64))
     return -1;
@@ -340,7 +341,8 @@ private:
   }
 
   bool sameCount(const std::string &what, size_t left, size_t right) {
-    return left == right || differ("number of " + what, std::to_string(left), std::to_string(right));
+    return left == right ||
+           differ("number of " + what, std::to_string(left), std::to_string(right));
   }
 
   // Values are compared by name: their numbers depend on when inputs were added.
@@ -358,7 +360,8 @@ private:
       return false;
     if (!left.valid() || a_.fact(left) == b_.fact(right))
       return true;
-    return differ("type of '" + a_.value(left).name + "'", a_.fact(left).str(), b_.fact(right).str());
+    return differ("type of '" + a_.value(left).name + "'", a_.fact(left).str(),
+                  b_.fact(right).str());
   }
 
   bool sameInputs() {

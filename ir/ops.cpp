@@ -71,9 +71,7 @@ bool sameValue(const float &a, const float &b) { return std::memcmp(&a, &b, size
 
 bool sameValue(const ConstRef &a, const ConstRef &b) { return a == b || (a && b && *a == *b); }
 
-bool sameValue(const GraphRef &a, const GraphRef &b) {
-  return a == b || (a && b && equal(*a, *b));
-}
+bool sameValue(const GraphRef &a, const GraphRef &b) { return a == b || (a && b && equal(*a, *b)); }
 
 const char *opName(size_t index) { return infos().at(index).name; }
 

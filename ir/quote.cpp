@@ -49,7 +49,8 @@ static std::optional<char> readEscape(llvm::StringRef text, size_t &pos) {
   default:
     return std::nullopt;
   }
-  if (pos + 2 >= text.size() || !llvm::isHexDigit(text[pos + 1]) || !llvm::isHexDigit(text[pos + 2]))
+  if (pos + 2 >= text.size() || !llvm::isHexDigit(text[pos + 1]) ||
+      !llvm::isHexDigit(text[pos + 2]))
     return std::nullopt;
   const unsigned high = llvm::hexDigitValue(text[pos + 1]);
   const unsigned low = llvm::hexDigitValue(text[pos + 2]);

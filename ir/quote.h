@@ -1,4 +1,5 @@
-// Names in text: symbols of dims and values of graphs stand bare where they are identifiers, quoted elsewhere.
+// Names in text: symbols of dims and values of graphs stand bare where they are identifiers, quoted
+// elsewhere.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -20,8 +21,8 @@ bool isIdentifier(llvm::StringRef name);
 // `"a b"`, with quotes, backslashes and control characters escaped.
 std::string quoted(llvm::StringRef text);
 
-// Reads the quoted string that starts at text[pos] and moves pos behind it. Absent where it is malformed; then pos is at
-// the fault.
+// Reads the quoted string that starts at text[pos] and moves pos behind it. Absent where it is
+// malformed; then pos is at the fault.
 std::optional<std::string> readQuoted(llvm::StringRef text, size_t &pos);
 
 } // namespace engine::ir

@@ -23,19 +23,21 @@ public:
     return pos_;
   }
 
-  [[noreturn]] void fail(size_t at, const std::string &what) const { throw locate(at, Error(what)); }
+  [[noreturn]] void fail(size_t at, const std::string &what) const {
+    throw locate(at, Error(what));
+  }
 
   [[noreturn]] void failExpected(const std::string &expected) {
     const size_t at = position();
     fail(at, "expected " + expected + ", found " + describe(at));
   }
 
-  // An error of somebody else's, at a place of this text.
+  // An error of somebody else's, at a place of this text, which is at fault.
   Error locate(size_t at, const Error &error) const {
     const llvm::StringRef before = text_.take_front(at);
     const size_t line = before.count('\n') + 1;
     const size_t column = at - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
-    Error located(error.what(), error.kind());
+    Error located(error.what());
     located.at("line " + std::to_string(line) + ", column " + std::to_string(column));
     return located;
   }
@@ -426,7 +428,8 @@ private:
     return id;
   }
 
-  void parseResults(llvm::SmallVectorImpl<std::string> &names, llvm::SmallVectorImpl<bool> &wanted) {
+  void parseResults(llvm::SmallVectorImpl<std::string> &names,
+                    llvm::SmallVectorImpl<bool> &wanted) {
     do {
       const bool absent = lexer_.acceptWord("_");
       names.push_back(absent ? "" : newName());
@@ -469,7 +472,8 @@ private:
     const auto *spec =
         llvm::find_if(specs, [&](const OperandSpec &candidate) { return candidate.name == name; });
     if (spec == specs.end() || spec->variadic)
-      lexer_.fail(at, std::string("operator '") + opName(op) + "' has no operand '" + name.str() + "'");
+      lexer_.fail(at,
+                  std::string("operator '") + opName(op) + "' has no operand '" + name.str() + "'");
     const size_t index = static_cast<size_t>(spec - specs.begin());
     if (index < operands.size() && operands[index].valid())
       lexer_.fail(at, "operand '" + name.str() + "' is given twice");
@@ -638,7 +642,9 @@ private:
     lexer_.fail(at, "there is no element type '" + name.str() + "'");
   }
 
-  template <class E> requires std::is_enum_v<E> void read(E &value) {
+  template <class E>
+  requires std::is_enum_v<E>
+  void read(E &value) {
     const size_t at = lexer_.position();
     const llvm::StringRef name = lexer_.word("a name");
     const Names names = enumNames(E{});
@@ -675,7 +681,8 @@ private:
       lexer_.failExpected("'graph'");
     lexer_.expect("{");
     if (depth_ >= kMaxGraphNesting)
-      lexer_.fail(at, "graphs are nested deeper than " + std::to_string(kMaxGraphNesting) + " levels");
+      lexer_.fail(at,
+                  "graphs are nested deeper than " + std::to_string(kMaxGraphNesting) + " levels");
     graph = std::make_shared<Graph>(GraphParser(lexer_, resolve_, depth_ + 1).parse());
     lexer_.expect("}");
   }
@@ -738,8 +745,8 @@ private:
     const uint64_t size = lexer_.number<uint64_t>("a size");
     lexer_.expect(")");
     if (size != static_cast<uint64_t>(bytes))
-      lexer_.fail(at, "the shape asks for " + std::to_string(bytes) + " bytes, the file clause has " +
-                          std::to_string(size));
+      lexer_.fail(at, "the shape asks for " + std::to_string(bytes) +
+                          " bytes, the file clause has " + std::to_string(size));
     if (!resolve_)
       lexer_.fail(at, "data in file '" + file + "' cannot be read here");
     try {

@@ -18,7 +18,8 @@ namespace {
 // Constants of up to this many elements stand in the text.
 constexpr int64_t kMaxInline = 64;
 
-// The shortest decimal that reads back as the same value; NaNs other than `plainNan` with their bits.
+// The shortest decimal that reads back as the same value; NaNs other than `plainNan` with their
+// bits.
 template <class T, class Bits> std::string floatText(T value, Bits bits, Bits plainNan) {
   if (std::isnan(value))
     return bits == plainNan ? "nan" : "nan(0x" + llvm::utohexstr(bits, /*LowerCase=*/true) + ")";
@@ -62,7 +63,8 @@ std::string elementText(const ConstData &data, int64_t i) {
   }
 }
 
-// Whether the elements determine the bytes: a bool other than 0 or 1, or a nibble of padding that is not 0, is lost.
+// Whether the elements determine the bytes: a bool other than 0 or 1, or a nibble of padding that
+// is not 0, is lost.
 bool elementsSayAll(const ConstData &data) {
   const auto *bytes = static_cast<const uint8_t *>(data.data);
   if (data.dtype == DType::kBool)
@@ -210,9 +212,9 @@ private:
     os_ << ']';
   }
 
-  template <class E> requires std::is_enum_v<E> void print(E value) {
-    os_ << enumNames(value)[static_cast<size_t>(value)];
-  }
+  template <class E>
+  requires std::is_enum_v<E>
+  void print(E value) { os_ << enumNames(value)[static_cast<size_t>(value)]; }
 
   void print(const Band &band) {
     const auto printEnd = [this](int64_t end) {

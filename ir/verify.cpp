@@ -8,7 +8,8 @@ namespace {
 
 class Verifier {
 public:
-  Verifier(const Graph &graph, int depth) : graph_(graph), depth_(depth), made_(graph.numValues()) {}
+  Verifier(const Graph &graph, int depth)
+      : graph_(graph), depth_(depth), made_(graph.numValues()) {}
 
   void run() {
     if (depth_ > kMaxGraphNesting)
@@ -53,8 +54,8 @@ private:
   }
 
   static void checkDefault(const Value &input, const ConstData &value) {
-    bool fits = !input.fact.known || (input.fact.dtype == value.dtype &&
-                                      input.fact.shape.size() == value.dims.size());
+    bool fits = !input.fact.known ||
+                (input.fact.dtype == value.dtype && input.fact.shape.size() == value.dims.size());
     for (size_t i = 0; fits && input.fact.known && i < value.dims.size(); ++i)
       fits = !input.fact.shape[i].isConstant() || input.fact.shape[i].is(value.dims[i]);
     if (!fits)
@@ -135,8 +136,8 @@ private:
     if (!outer.known || !input.fact.known)
       return;
     if (outer.dtype != input.fact.dtype || outer.shape != input.fact.shape)
-      fail(node, "capture '" + input.name + "' is " + input.fact.str() + " inside, " +
-                     outer.str() + " outside");
+      fail(node, "capture '" + input.name + "' is " + input.fact.str() + " inside, " + outer.str() +
+                     " outside");
   }
 
   void checkOutputs() {

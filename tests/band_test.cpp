@@ -65,9 +65,9 @@ KeyRange expectedCommon(const BandFrame &f, int64_t i0, int64_t i1) {
 
 std::string describe(const BandFrame &f, int64_t i0, int64_t i1) {
   return "left " + std::to_string(f.band.left) + ", right " + std::to_string(f.band.right) +
-         ", queryStart " + std::to_string(f.queryStart) + ", keyStart " + std::to_string(f.keyStart) +
-         ", keyCount " + std::to_string(f.keyCount) + ", rows " + std::to_string(i0) + " to " +
-         std::to_string(i1);
+         ", queryStart " + std::to_string(f.queryStart) + ", keyStart " +
+         std::to_string(f.keyStart) + ", keyCount " + std::to_string(f.keyCount) + ", rows " +
+         std::to_string(i0) + " to " + std::to_string(i1);
 }
 
 // Compares all three ranges; counts the faults and tells of the first few.
@@ -119,7 +119,10 @@ TEST_CASE("band: named cases") {
       {"no band: all keys", {{}, 0, 0, 5}, 2, {0, 5}},
       {"causal prompt: itself and before", {kCausalBand, 0, 0, 5}, 2, {0, 3}},
       {"causal decode over 4 past keys", {kCausalBand, 4, 0, 5}, 0, {0, 5}},
-      {"causal with a negative start: a row before the first key", {kCausalBand, -2, 0, 5}, 1, {0, 0}},
+      {"causal with a negative start: a row before the first key",
+       {kCausalBand, -2, 0, 5},
+       1,
+       {0, 0}},
       {"window of 2: itself and the key before", {{1, 0}, 3, 0, 5}, 0, {2, 4}},
       {"window of 0 sees nothing", {{-1, 0}, 3, 0, 5}, 0, {0, 0}},
       {"both sides", {{1, 1}, 3, 0, 9}, 0, {2, 5}},
@@ -155,7 +158,8 @@ TEST_CASE("band: values up to 2^60 are exact") {
   CHECK(wrong == 0);
 }
 
-// Beyond that sums saturate: no overflow (the sanitizer build looks), and never a key that does not exist.
+// Beyond that sums saturate: no overflow (the sanitizer build looks), and never a key that does not
+// exist.
 TEST_CASE("band: extreme values stay in range") {
   const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
   int wrong = 0;
@@ -166,7 +170,8 @@ TEST_CASE("band: extreme values stay in range") {
           for (const int64_t keyCount : extremes)
             for (const int64_t i : {int64_t{0}, int64_t{7}, INT64_MAX - 1}) {
               const BandFrame f{{left, right}, queryStart, keyStart, keyCount};
-              for (const KeyRange r : {f.rowRange(i), f.unionRange(i, i + 1), f.commonRange(i, i + 1)}) {
+              for (const KeyRange r :
+                   {f.rowRange(i), f.unionRange(i, i + 1), f.commonRange(i, i + 1)}) {
                 const bool isEmpty = r == KeyRange{};
                 wrong += !isEmpty && !(0 <= r.lo && r.lo < r.hi && r.hi <= keyCount);
               }

@@ -55,7 +55,8 @@ TEST_CASE("dim: canonical text") {
       {"the smallest number", "-9223372036854775808", "-9223372036854775808"},
       {"and as a coefficient", "-9223372036854775808*S", "-9223372036854775808*S"},
       {"names that are no identifiers are quoted", "\"past len\" + \"2\"", "\"2\" + \"past len\""},
-      {"quotes and control characters are escaped", "\"a\\\"b\\\\\\n\\x01\"", "\"a\\\"b\\\\\\n\\x01\""},
+      {"quotes and control characters are escaped", "\"a\\\"b\\\\\\n\\x01\"",
+       "\"a\\\"b\\\\\\n\\x01\""},
       {"a value of an input", "$total", "$total"},
       {"a symbol may be called as a function", "max + min", "max + min"},
       {"an empty name", "\"\"", "\"\""},
@@ -106,7 +107,8 @@ TEST_CASE("dim: functions simplify where the rule is local") {
       {"with itself", "broadcast(S, S)", "S"},
       {"of ones", "broadcast(1, 1)", "1"},
       {"with a constant is checked when it runs", "broadcast(4, S)", "broadcast(S, 4)"},
-      {"nested ones flatten too", "broadcast(broadcast(S, 4), broadcast(4, T))", "broadcast(S, T, 4)"},
+      {"nested ones flatten too", "broadcast(broadcast(S, 4), broadcast(4, T))",
+       "broadcast(S, T, 4)"},
   };
   for (const Row &row : rows) {
     CAPTURE(row.why);
@@ -147,8 +149,8 @@ TEST_CASE("dim: evaluation") {
     const char *why, *text;
     int64_t value;
   };
-  const SymbolValues values = valuesOf({{"S", 7}, {"P", 4}, {"one", 1}, {"zero", 0}, {"$x", -3},
-                                        {"huge", INT64_MAX / 2}});
+  const SymbolValues values =
+      valuesOf({{"S", 7}, {"P", 4}, {"one", 1}, {"zero", 0}, {"$x", -3}, {"huge", INT64_MAX / 2}});
   const Row rows[] = {
       {"a polynomial", "S*S - 2*P + 1", 42},
       {"max", "max(S, P + 9)", 13},
@@ -302,7 +304,8 @@ TEST_CASE("dim: no expression grows without limit") {
   CHECK(contains(errorOf([&] { (void)d(product); }), "more than 1024 parts"));
 }
 
-// Random expressions: the canonical form has the value that arithmetic gives, bounds hold it, and its text reads back.
+// Random expressions: the canonical form has the value that arithmetic gives, bounds hold it, and
+// its text reads back.
 TEST_CASE("dim: random expressions keep their values") {
   std::mt19937 random(7);
   const char *const symbols[] = {"P", "S", "$x"};
@@ -325,7 +328,8 @@ TEST_CASE("dim: random expressions keep their values") {
     for (int step = 0; step < 12; ++step) {
       const Known a = pool[random() % pool.size()];
       const Known b = pool[random() % pool.size()];
-      const int64_t floored = b.value == 0 ? 0 : (a.value - ((a.value % b.value) + b.value) % b.value) / b.value;
+      const int64_t floored =
+          b.value == 0 ? 0 : (a.value - ((a.value % b.value) + b.value) % b.value) / b.value;
       Known made;
       switch (random() % 7) {
       case 0:

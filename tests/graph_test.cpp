@@ -70,7 +70,8 @@ TEST_CASE("graph: inputs get symbols for their values") {
       {"a symbolic count", makeFact(DType::kI64, {Dim::symbol("B")}), "i64[B]"},
       {"another type", makeFact(DType::kU8, {}), "u8[]"},
       {"unknown", Fact(), "?"},
-      {"given contents stay", withContents(makeFact(DType::kI64, {1}), {Dim::symbol("P")}), "i64[1]={P}"},
+      {"given contents stay", withContents(makeFact(DType::kI64, {1}), {Dim::symbol("P")}),
+       "i64[1]={P}"},
   };
   for (const Row &row : rows) {
     CAPTURE(row.why);
@@ -148,8 +149,14 @@ TEST_CASE("graph: a node's operands are checked and its errors name it") {
     const char *message;
   };
   const Row rows[] = {
-      {"one is missing", MatMul{}, {x}, "node '/n' (ai.onnx.MatMul): operand 'b': a value is expected, found none"},
-      {"absent where it must not be", MatMul{}, {kNoValue, x}, "operand 'a': a value is expected, found none"},
+      {"one is missing",
+       MatMul{},
+       {x},
+       "node '/n' (ai.onnx.MatMul): operand 'b': a value is expected, found none"},
+      {"absent where it must not be",
+       MatMul{},
+       {kNoValue, x},
+       "operand 'a': a value is expected, found none"},
       {"too many", relu(), {x, x}, "the operator has 1 operands, found 2"},
       {"what inference refuses", Transpose{{1, 0}}, {x}, "node '/n' (ai.onnx.MatMul): "},
   };
@@ -216,7 +223,8 @@ TEST_CASE("graph: a rewriter copies and replaces") {
       rw.copy(node);
       continue;
     }
-    const ValueId exp = rw.builder().add1(Unary{UnaryKind::kExp}, {rw[node.operands[0]]}, "", "exp");
+    const ValueId exp =
+        rw.builder().add1(Unary{UnaryKind::kExp}, {rw[node.operands[0]]}, "", "exp");
     (void)rw.copyAs(node, Unary{UnaryKind::kLog}, {exp});
   }
   const Graph changed = rw.finish();
@@ -227,7 +235,8 @@ TEST_CASE("graph: a rewriter copies and replaces") {
   CHECK(changed.value(changed.outputs()[0]).name == "/block");
 
   GraphRewriter forgets(graph);
-  CHECK(contains(errorOf([&] { (void)forgets.finish(); }), "value '/block' is used before it is rewritten"));
+  CHECK(contains(errorOf([&] { (void)forgets.finish(); }),
+                 "value '/block' is used before it is rewritten"));
 }
 
 TEST_CASE("graph: comparison says the first difference") {
@@ -242,19 +251,25 @@ TEST_CASE("graph: comparison says the first difference") {
        "field 'kind' of node '/block.unused' differs"},
       {"an operator", [](Graph &g) { GraphForger::nodes(g)[0].op = MatMul{}; },
        "operators of node '/block.unused': unary and matmul"},
-      {"a node's name", [](Graph &g) { GraphForger::nodes(g)[1].name = "n"; }, "names of nodes: '/block' and 'n'"},
-      {"its origin", [](Graph &g) { GraphForger::nodes(g)[1].onnx = ""; }, "origins of node '/block'"},
-      {"an operand", [](Graph &g) { GraphForger::nodes(g)[1].operands[0] = ValueId{1}; }, "operand 0 of node '/block'"},
+      {"a node's name", [](Graph &g) { GraphForger::nodes(g)[1].name = "n"; },
+       "names of nodes: '/block' and 'n'"},
+      {"its origin", [](Graph &g) { GraphForger::nodes(g)[1].onnx = ""; },
+       "origins of node '/block'"},
+      {"an operand", [](Graph &g) { GraphForger::nodes(g)[1].operands[0] = ValueId{1}; },
+       "operand 0 of node '/block'"},
       {"a type", [](Graph &g) { GraphForger::values(g)[2].fact.shape[1] = 5; },
        "type of '/block': f32[S, 4] and f32[S, 5]"},
-      {"a value's name", [](Graph &g) { GraphForger::values(g)[2].name = "z"; }, "result 0 of node '/block'"},
-      {"an output's name", [](Graph &g) { GraphForger::outputNames(g)[0] = "z"; }, "names of outputs: 'y' and 'z'"},
+      {"a value's name", [](Graph &g) { GraphForger::values(g)[2].name = "z"; },
+       "result 0 of node '/block'"},
+      {"an output's name", [](Graph &g) { GraphForger::outputNames(g)[0] = "z"; },
+       "names of outputs: 'y' and 'z'"},
       {"a default",
        [](Graph &g) {
          GraphForger::defaults(g).push_back({ValueId{0}, makeFloatConst(DType::kF32, {}, {1.0})});
        },
        "defaults of input 'x'"},
-      {"a node less", [](Graph &g) { GraphForger::nodes(g).pop_back(); }, "number of nodes: 2 and 1"},
+      {"a node less", [](Graph &g) { GraphForger::nodes(g).pop_back(); },
+       "number of nodes: 2 and 1"},
   };
   for (const Row &row : rows) {
     CAPTURE(row.why);
@@ -274,7 +289,8 @@ TEST_CASE("graph: operators are compared field by field") {
   CHECK(equal(Op(Sdpa{}), Op(Sdpa{})));
   CHECK_FALSE(equal(Op(Sdpa{}), Op(narrow)));
   CHECK_FALSE(equal(Op(MatMul{}), Op(Where{})));
-  CHECK(equal(Op(Const{makeIntConst(DType::kI64, {1}, {3})}), Op(Const{makeIntConst(DType::kI64, {1}, {3})})));
+  CHECK(equal(Op(Const{makeIntConst(DType::kI64, {1}, {3})}),
+              Op(Const{makeIntConst(DType::kI64, {1}, {3})})));
   CHECK_FALSE(equal(Op(Const{}), Op(Const{makeIntConst(DType::kI64, {1}, {3})})));
   RmsNorm plus, minus;
   plus.epsilon = 0.0f;
@@ -291,26 +307,33 @@ TEST_CASE("graph: the verifier refuses") {
     const char *message;
   };
   const Row rows[] = {
-      {"a value used before it is made", [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = ValueId{2}; },
+      {"a value used before it is made",
+       [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = ValueId{2}; },
        "node '/block.unused' (ai.onnx.Neg): a value is used before it is made"},
-      {"a value that is not there", [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = ValueId{9}; },
+      {"a value that is not there",
+       [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = ValueId{9}; },
        "a value is used before it is made"},
       {"a missing operand", [](Graph &g) { GraphForger::nodes(g)[0].operands.clear(); },
        "operand 'x': a value is expected, found none"},
-      {"an absent operand at the end", [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = kNoValue; },
+      {"an absent operand at the end",
+       [](Graph &g) { GraphForger::nodes(g)[0].operands[0] = kNoValue; },
        "the last operand is absent"},
       {"an operator that does not take the operand",
-       [](Graph &g) { GraphForger::nodes(g)[0].op = Transpose{{0}}; }, "node '/block.unused' (ai.onnx.Neg): "},
-      {"a shape that inference does not give", [](Graph &g) { GraphForger::values(g)[2].fact.shape[1] = 5; },
+       [](Graph &g) { GraphForger::nodes(g)[0].op = Transpose{{0}}; },
+       "node '/block.unused' (ai.onnx.Neg): "},
+      {"a shape that inference does not give",
+       [](Graph &g) { GraphForger::values(g)[2].fact.shape[1] = 5; },
        "result '/block' is f32[S, 5], inference gives f32[S, 4]"},
       {"a result too few", [](Graph &g) { GraphForger::nodes(g)[0].results.clear(); },
        "the operator has 1 results, found 0"},
       {"a value made twice", [](Graph &g) { GraphForger::nodes(g)[1].results[0] = ValueId{1}; },
        "value '/block.unused' is made twice"},
-      {"a name used twice", [](Graph &g) { GraphForger::values(g)[2].name = "x"; }, "name 'x' stands for two values"},
+      {"a name used twice", [](Graph &g) { GraphForger::values(g)[2].name = "x"; },
+       "name 'x' stands for two values"},
       {"a name that is not found", [](Graph &g) { GraphForger::values(g)[2].name = "z"; },
        "value 'z' is not found under its name"},
-      {"a node's name used twice", [](Graph &g) { GraphForger::nodes(g)[1].name = "/block.unused"; },
+      {"a node's name used twice",
+       [](Graph &g) { GraphForger::nodes(g)[1].name = "/block.unused"; },
        "two nodes have this name"},
       {"an output that nobody makes", [](Graph &g) { GraphForger::outputs(g)[0] = kNoValue; },
        "output 'y' is a value that no node makes"},
@@ -322,12 +345,14 @@ TEST_CASE("graph: the verifier refuses") {
        "two outputs are called 'y'"},
       {"a default of another type",
        [](Graph &g) {
-         GraphForger::defaults(g).push_back({ValueId{0}, makeIntConst(DType::kI64, {1, 4}, {1, 2, 3, 4})});
+         GraphForger::defaults(g).push_back(
+             {ValueId{0}, makeIntConst(DType::kI64, {1, 4}, {1, 2, 3, 4})});
        },
        "the default of input 'x' is not of type f32[S, 4]"},
       {"a default that does not fit the shape",
        [](Graph &g) {
-         GraphForger::defaults(g).push_back({ValueId{0}, makeFloatConst(DType::kF32, {2, 1}, {1.0, 2.0})});
+         GraphForger::defaults(g).push_back(
+             {ValueId{0}, makeFloatConst(DType::kF32, {2, 1}, {1.0, 2.0})});
        },
        "the default of input 'x' is not of type f32[S, 4]"},
   };
@@ -373,8 +398,11 @@ TEST_CASE("graph: the verifier looks into branches") {
   };
   const Row rows[] = {
       {"a missing one", {branch(f32({4})), nullptr, 1}, "the else graph is missing"},
-      {"a missing output", {branch(f32({4})), branch(f32({4}), 0), 1}, "the else graph has 0 outputs, the node 1 results"},
-      {"a capture of another type", {branch(f32({5})), branch(f32({4})), 1},
+      {"a missing output",
+       {branch(f32({4})), branch(f32({4}), 0), 1},
+       "the else graph has 0 outputs, the node 1 results"},
+      {"a capture of another type",
+       {branch(f32({5})), branch(f32({4})), 1},
        "capture 'inner' is f32[5] inside, f32[4] outside"},
   };
   for (const Row &row : rows) {

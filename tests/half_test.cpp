@@ -44,14 +44,16 @@ TEST_CASE("half: every bit pattern survives f32 and back") {
   }
 }
 
-// Between every two neighbours: the middle goes to the even one, the next float on either side to the nearer one.
+// Between every two neighbours: the middle goes to the even one, the next float on either side to
+// the nearer one.
 TEST_CASE("half: rounds to nearest and ties to even") {
   for (const Format &format : kFormats) {
     int wrong = 0;
     for (uint16_t below = 0; below + 1 < format.infinity; ++below) {
       const uint16_t above = static_cast<uint16_t>(below + 1);
       const float middle = static_cast<float>(
-          (static_cast<double>(format.widen(below)) + static_cast<double>(format.widen(above))) / 2);
+          (static_cast<double>(format.widen(below)) + static_cast<double>(format.widen(above))) /
+          2);
       const uint16_t even = below % 2 == 0 ? below : above;
       wrong += format.narrow(middle) != even;
       wrong += format.narrow(-middle) != (even | 0x8000);
