@@ -192,7 +192,7 @@ private:
                      ctx_.outputName(kPresentValue));
   }
 
-  // A bool mask hides; one of numbers is added. Ranks 1 to 4, aligned at the end; columns may be
+  // A bool mask hides, a float mask is added. Ranks 1 to 4, aligned at the end; columns may be
   // missing: those are hidden.
   void readMask() {
     if (!has(kMask))
@@ -204,6 +204,9 @@ private:
     const DimRule all[] = {DimRule::broadcast(batch_), DimRule::broadcast(heads_),
                            DimRule::broadcast(queries_), DimRule::atMost(rows_)};
     const DType type = fact.dtype;
+    if (type != DType::kBool && !isFloat(type))
+      refuseInput(kMask.name,
+                  std::string("type ") + onnxTypeName(type) + ", expected bool or a float type");
     const ValueId mask = checkedInput(ctx_, kMask, llvm::ArrayRef<DimRule>(all).take_back(rank));
     (type == DType::kBool ? mask_ : bias_) = mask;
   }
@@ -277,7 +280,8 @@ constexpr const char *kAttributes25 =
     "is_causal:int kv_num_heads:int q_num_heads:int qk_matmul_output_mode:int scale:float "
     "softcap:float softmax_precision:int left_window_size:int right_window_size:int";
 constexpr const char *kTypes = "f32 f16 bf16 f64";
-constexpr const char *kRefusals = "nonpad_kv_seqlen with past_key; masks of rank 0 or above 4";
+constexpr const char *kRefusals =
+    "nonpad_kv_seqlen with past_key; masks of rank 0 or above 4; masks of integers";
 
 } // namespace
 

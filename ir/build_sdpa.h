@@ -27,7 +27,7 @@ struct SdpaResults {
   ValueId scores; // kNoValue without
 };
 
-// bias may be of any numeric type and bias and mask of any rank up to 4: aligned at the end, as numpy broadcasts. Throws Error
+// bias may be of any float type and bias and mask of any rank up to 4: aligned at the end, as numpy broadcasts. Throws Error
 // where the scale is left to a head size that is not known.
 SdpaResults buildSdpa(GraphBuilder &b, const SdpaParts &parts);
 

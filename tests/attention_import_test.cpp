@@ -306,9 +306,11 @@ TEST_CASE("Attention: what is refused") {
       {"mask of rank 1", mask({"L"}), ""},
       {"bool mask of rank 2", mask({"S", "L"}, kBool), ""},
       {"mask of rank 3: heads first", mask({2, "S", "L"}), ""},
-      {"mask of rank 4", mask({"B", 1, 1, 3}, kInt32), ""},
+      {"mask of rank 4", mask({"B", 1, 1, 3}, kFloat16), ""},
       {"precision", with(attention(), attribute("softmax_precision", 16)), ""},
 
+      {"mask of integers", mask({"S", "L"}, kInt32),
+       "input 'attn_mask': type int32, expected bool or a float type"},
       {"mask of rank 5", mask({1, 1, 1, "S", "L"}),
        "input 'attn_mask': shape [1, 1, 1, S, L], expected rank 1 to 4"},
       {"mask of rank 0", mask({}), "input 'attn_mask': shape [], expected rank 1 to 4"},
