@@ -12,6 +12,8 @@ class Error : public std::exception {
 public:
   enum class Kind {
     kRefused,  // the caller, the file or the feed is at fault, or the mode is not supported: exit status 2
+    kOutOfMemory,
+    kCancelled,
     kInternal, // the engine is at fault: exit status 3
   };
 

@@ -144,7 +144,7 @@ Status guarded(const std::string &file, const std::function<void()> &body) {
     return Done{};
   } catch (Error &error) {
     // Several blockers come as one text whose lines name the file themselves.
-    const bool named = llvm::StringRef(error.what()).startswith(file + ":");
+    const bool named = std::string_view(error.what()).substr(0, file.size() + 1) == file + ":";
     if (!file.empty() && !named)
       error.inFile(file);
     return Failure{failureKind(error.kind()), error.what()};
