@@ -43,7 +43,7 @@ TEST_CASE("op list: every operator that needs a kernel has a reference kernel th
   }
   for (const KernelRow &row : referenceRows()) {
     CAPTURE(ir::opName(row.op));
-    CHECK(row.whyNot == nullptr);
+    CHECK(!row.whyNot);
     CHECK(row.acceptsStrides);
     CHECK(!row.decidesLate);
   }
