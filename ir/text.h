@@ -4,7 +4,7 @@
 //   input %input_ids : i64[batch, S]
 //   input %mode : i32[]={$mode} default i32[]{1}
 //   %w = const {data=f32[2, 2]{1, 2, 3.5, -0}} : f32[2, 2]
-//   %embed = const {data=f32[256, 64] file("model.onnx.data", 4096, 65536)} : f32[256, 64]
+//   %embed = const {data=f32[256, 64] data("model.onnx.data", 4096, 65536)} : f32[256, 64]
 //   %table = const {data=u8[65] hex"00010203..."} : u8[65]
 //   %z = where(%c, %a, %b) : f32[B]
 //   %r = if(%c, %a) {then=graph { input %x : f32[B] output %x }, else=graph {...}} : f32[B]
@@ -35,7 +35,7 @@ std::string str(const Graph &graph);
 using DataResolver =
     std::function<ConstRef(llvm::StringRef file, uint64_t offset, uint64_t bytes, DType dtype, llvm::ArrayRef<int64_t> dims)>;
 
-// Throws Error with line and column. Without a resolver file(...) clauses are refused.
+// Throws Error with line and column. Without a resolver data(...) clauses are refused.
 Graph parseGraph(llvm::StringRef text, const DataResolver &resolve = nullptr);
 bool isEngineIr(llvm::StringRef text); // first line "engine-ir 1"
 

@@ -696,7 +696,7 @@ private:
     read(dtype);
     read(dims);
     const int64_t count = countOf(lexer_, at, dims);
-    if (lexer_.acceptWord("file"))
+    if (lexer_.acceptWord("data"))
       data = readFile(at, dtype, dims, byteSize(dtype, count));
     else if (lexer_.accept("hex\""))
       data = readHex(at, dtype, dims, byteSize(dtype, count));

@@ -242,7 +242,7 @@ private:
     if (data->count() <= kMaxInline && elementsSayAll(*data))
       printElements(*data);
     else if (!data->file.empty())
-      os_ << " file(" << quoted(data->file) << ", " << data->offset << ", " << data->bytes << ')';
+      os_ << " data(" << quoted(data->file) << ", " << data->offset << ", " << data->bytes << ')';
     else
       printBytes(*data);
   }

@@ -272,7 +272,7 @@ TEST_CASE("text: large constants stand as bytes or as a place in a file") {
   located.offset = 4096;
   const Graph inFile = graphOf(std::make_shared<ConstData>(located));
   const std::string text = str(inFile);
-  CHECK(contains(text, "{data=u8[65] file(\"weights \\\"1\\\".data\", 4096, 65)}"));
+  CHECK(contains(text, "{data=u8[65] data(\"weights \\\"1\\\".data\", 4096, 65)}"));
   CHECK(contains(errorOf(text),
                  "line 2, column 18: data in file 'weights \"1\".data' cannot be read here"));
 
@@ -395,9 +395,9 @@ TEST_CASE("text: what is refused and where") {
        "expected 8000000000000 hexadecimal digits, found 0"},
       {"%c = const {data=u8[1] hex\"0g\"}", "expected hexadecimal digits between the quotes"},
       {"%c = const {data=u8[1] hex\"00}", "this string does not end"},
-      {"%c = const {data=u8[1] file(\"x\", 0, 2)}",
+      {"%c = const {data=u8[1] data(\"x\", 0, 2)}",
        "the shape asks for 1 bytes, the file clause has 2"},
-      {"%c = const {data=u8[1] file(\"x\", -1, 1)}", "expected an offset"},
+      {"%c = const {data=u8[1] data(\"x\", -1, 1)}", "expected an offset"},
       {"%c = const", "node 'c' (const): a constant without data"},
       {"unsupported() {results=-1}", "results must not be negative, found -1"},
       {"unsupported() {results=1000000000000}", "has 1000000000000 results, found 0"},
@@ -433,7 +433,7 @@ TEST_CASE("text: damage never goes further than an error") {
   const std::string pieces[] = {
       "%",    "{",       "}",     "[",     "]",  "(",      ")",  ",",  "=",
       ":",    "\"",      "_",     "@",     "#",  "\\",     "-",  "..", "9999999999999999999",
-      "nan(", "graph {", "hex\"", "file(", "//", "input ", "\n", "?"};
+      "nan(", "graph {", "hex\"", "data(", "//", "input ", "\n", "?"};
   int errors = 0;
   const int rounds = 3000;
   for (int round = 0; round < rounds; ++round) {
