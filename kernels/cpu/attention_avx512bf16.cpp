@@ -88,18 +88,22 @@ __m512i loadChannels(const uint16_t *row, int64_t first, int64_t headSize) {
   return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
 }
 
-void packValues(DType, const void *const *rows, int64_t headSize, void *panel, float *) {
+bool packValues(DType, const void *const *rows, int64_t headSize, void *panel, float *) {
   uint32_t *to = static_cast<uint32_t *>(panel);
+  const __m512i exponents = _mm512_set1_epi16(0x7f80);
+  __mmask32 special = 0;
   for (int pair = 0; pair < kKeyPairs; ++pair) {
     const uint16_t *even = static_cast<const uint16_t *>(rows[2 * pair]);
     const uint16_t *odd = static_cast<const uint16_t *>(rows[2 * pair + 1]);
     for (int64_t c = 0; c < roundedUp(headSize, kStrip); c += kLanes) {
       const __m512i low = loadChannels(even, c, headSize);
       const __m512i high = _mm512_slli_epi32(loadChannels(odd, c, headSize), 16);
-      uint32_t *strip = to + (c / kStrip * kKeyPairs + pair) * kStrip + c % kStrip;
-      _mm512_storeu_si512(strip, _mm512_or_si512(low, high));
+      const __m512i both = _mm512_or_si512(low, high);
+      special |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(both, exponents), exponents);
+      _mm512_storeu_si512(to + (c / kStrip * kKeyPairs + pair) * kStrip + c % kStrip, both);
     }
   }
+  return special == 0;
 }
 
 // c[kRowBlock][kStrip] (+)= a[kRowBlock][pairs] * b[pairs][kStrip], two products a word.
@@ -129,20 +133,23 @@ inline void blockProduct(const uint32_t *a, int64_t aStride, const uint32_t *b, 
   }
 }
 
-void scores(const void *queries, int rows, const void *keyPanel, int64_t headSize, Span columns,
-            float *scores) {
+void scores(const void *queries, int rows, const void *keyPanel, int64_t headSize,
+            const BlockSpans &columns, float *scores) {
   const uint32_t *query = static_cast<const uint32_t *>(queries);
   const uint32_t *panel = static_cast<const uint32_t *>(keyPanel);
   const int64_t stride = wordsPerQuery(headSize);
   const int64_t pairs = pairsOf(headSize);
-  for (int strip = columns.begin / kStrip; strip * kStrip < columns.end; ++strip) {
-    for (int row = 0; row < rows; row += kRowBlock)
-      blockProduct<false>(query + row * stride, stride, panel + strip * pairs * kStrip, pairs,
-                          scores + row * kTileKeys + strip * kStrip, kTileKeys);
+  for (int column = 0; column < kTileKeys; column += kStrip) {
+    for (int row = 0; row < rows; row += kRowBlock) {
+      const Span needed = columns.of[row / kRowBlock];
+      if (column < needed.end && needed.begin < column + kStrip)
+        blockProduct<false>(query + row * stride, stride, panel + column * pairs, pairs,
+                            scores + row * kTileKeys + column, kTileKeys);
+    }
   }
 }
 
-// Rounds whole strips of weights to bf16.
+// Rounds the weights of whole strips to bf16.
 void roundWeights(const float *weights, int rows, Span columns, uint16_t *to) {
   const int begin = columns.begin / kStrip * kStrip;
   for (int row = 0; row < rows; ++row) {
@@ -155,17 +162,21 @@ void roundWeights(const float *weights, int rows, Span columns, uint16_t *to) {
 }
 
 void accumulate(const float *weights, int rows, const void *valuePanel, int64_t headSize,
-                Span columns, float *out, int64_t outStride, void *temp) {
-  roundWeights(weights, rows, columns, static_cast<uint16_t *>(temp));
-  const uint32_t *rounded = static_cast<const uint32_t *>(temp);
+                const BlockSpans &columns, float *out, int64_t outStride, void *temp) {
+  uint16_t *rounded = static_cast<uint16_t *>(temp);
+  const uint32_t *words = static_cast<const uint32_t *>(temp);
   const uint32_t *panel = static_cast<const uint32_t *>(valuePanel);
-  const int first = columns.begin / 2;
-  const int64_t pairs = pairsOf(columns.end) - first;
+  for (int row = 0; row < rows; row += kRowBlock)
+    roundWeights(weights + row * kTileKeys, kRowBlock, columns.of[row / kRowBlock],
+                 rounded + row * kTileKeys);
   for (int64_t channel = 0; channel < headSize; channel += kStrip) {
-    const uint32_t *strip = panel + channel / kStrip * kKeyPairs * kStrip + first * kStrip;
-    for (int row = 0; row < rows; row += kRowBlock)
-      blockProduct<true>(rounded + row * kKeyPairs + first, kKeyPairs, strip, pairs,
-                         out + row * outStride + channel, outStride);
+    const uint32_t *strip = panel + channel / kStrip * kKeyPairs * kStrip;
+    for (int row = 0; row < rows; row += kRowBlock) {
+      const Span keys = columns.of[row / kRowBlock];
+      const int first = keys.begin / 2;
+      blockProduct<true>(words + row * kKeyPairs + first, kKeyPairs, strip + first * kStrip,
+                         pairsOf(keys.end) - first, out + row * outStride + channel, outStride);
+    }
   }
 }
 
@@ -248,6 +259,7 @@ void setBf16Ops(TileOps &ops) {
   ops.packQuery = packQuery;
   ops.packKeys = packKeys;
   ops.packValues = packValues;
+  ops.rowBlock = kRowBlock;
   ops.scores = scores;
   ops.accumulate = accumulate;
   ops.dotRows = dotRows;

@@ -49,6 +49,9 @@ struct Panels {
   float *values(const Shape &shape, int64_t kvRow, int64_t panel) const {
     return keys(shape, kvRow, panel) + keyPanelFloats(shape.headSize);
   }
+  float &allFinite(const Shape &shape, int64_t kvRow, int64_t panel) const {
+    return keys(shape, kvRow, panel)[shape.panelFloats() - 1];
+  }
 };
 
 // Rows [panel * kTileKeys, ...) that are in `range`; null elsewhere.
@@ -72,7 +75,9 @@ void packPanel(const Run &run, const Panels &panels, int64_t kvRow, int64_t pane
   rowPointers(keyRows(p.k, p.kNew, entry.split, b, kvHead), panel, used, rows);
   run.ops.packKeys(p.k.dtype, rows, shape.headSize, panels.keys(shape, kvRow, panel), temp);
   rowPointers(keyRows(p.v, p.vNew, entry.split, b, kvHead), panel, used, rows);
-  run.ops.packValues(p.v.dtype, rows, shape.vHeadSize, panels.values(shape, kvRow, panel), temp);
+  float *values = panels.values(shape, kvRow, panel);
+  const bool finite = run.ops.packValues(p.v.dtype, rows, shape.vHeadSize, values, temp);
+  panels.allFinite(shape, kvRow, panel) = finite;
 }
 
 // The columns of a panel that are in `range`.
@@ -83,15 +88,17 @@ Span columnsOf(int64_t panel, KeyRange range) {
 }
 
 void runPanel(const Run &run, const RowTile &tile, const Panels &panels, int64_t kvRow,
-              int64_t panel, const KeyRows &values, Worker &worker) {
+              int64_t panel, const KeyRows &rows, Worker &worker) {
   const Shape &shape = run.shape;
   const KeyTile keys = {panel * kTileKeys, columnsOf(panel, tile.all)};
-  run.ops.scores(worker.queries, tile.rows, panels.keys(shape, kvRow, panel), shape.headSize,
-                 keys.columns, worker.scores);
-  finishStep(run, tile, keys, values, worker, [&] {
+  const BlockSpans spans = blockSpans(tile, keys, run.ops.rowBlock);
+  run.ops.scores(worker.queries, tile.rows, panels.keys(shape, kvRow, panel), shape.headSize, spans,
+                 worker.scores);
+  const bool finite = panels.allFinite(shape, kvRow, panel) != 0;
+  const Values known = finite ? Values::kFinite : Values::kNotFinite;
+  finishStep(run, tile, keys, rows, known, worker, [&] {
     run.ops.accumulate(worker.scores, tile.rows, panels.values(shape, kvRow, panel),
-                       shape.vHeadSize, keys.columns, worker.out, outStride(shape.vHeadSize),
-                       worker.temp);
+                       shape.vHeadSize, spans, worker.out, outStride(shape.vHeadSize), worker.temp);
   });
 }
 

@@ -77,20 +77,36 @@ void packKeys(DType type, const void *const *rows, int64_t headSize, void *panel
   }
 }
 
-void packValues(DType type, const void *const *rows, int64_t headSize, void *panel, float *temp) {
+// Copies one strip of a row and pads it with zeros. Returns the values times zero: zero, or NaN
+// where one is not finite.
+HWY_INLINE VF copyStrip(const float *from, int64_t count, float *to) {
+  const F d;
+  if (count < kStrip) {
+    std::memcpy(to, from, count * sizeof(float));
+    std::memset(to + count, 0, (kStrip - count) * sizeof(float));
+    from = to;
+  }
+  VF check = hn::Zero(d);
+  for (int c = 0; c < kStrip; c += kLanes) {
+    const VF x = hn::LoadU(d, from + c);
+    check = hn::MulAdd(x, hn::Zero(d), check);
+    hn::StoreU(x, d, to + c);
+  }
+  return check;
+}
+
+bool packValues(DType type, const void *const *rows, int64_t headSize, void *panel, float *temp) {
+  const F d;
   float *to = static_cast<float *>(panel);
-  const int64_t padded = outStride(headSize);
-  for (int64_t c = 0; c < padded; ++c)
-    temp[c] = 0;
+  VF check = hn::Zero(d);
   for (int key = 0; key < kTileKeys; ++key) {
     const float *row = floatRow(type, rows[key], headSize, temp);
-    for (int64_t c = 0; c < padded; c += kStrip) {
+    for (int64_t c = 0; c < headSize; c += kStrip) {
       const int64_t count = headSize - c < kStrip ? headSize - c : kStrip;
-      float *strip = to + (c * kTileKeys + key * kStrip);
-      std::memcpy(strip, row + c, count * sizeof(float));
-      std::memset(strip + count, 0, (kStrip - count) * sizeof(float));
+      check = hn::Add(check, copyStrip(row + c, count, to + (c * kTileKeys + key * kStrip)));
     }
   }
+  return hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
 }
 
 // --- Products
@@ -128,47 +144,38 @@ HWY_INLINE void blockProduct(const float *HWY_RESTRICT a, int64_t aStride,
   }
 }
 
-void scores(const void *queries, int rows, const void *keyPanel, int64_t headSize, Span columns,
-            float *scores) {
+void scores(const void *queries, int rows, const void *keyPanel, int64_t headSize,
+            const BlockSpans &columns, float *scores) {
   const float *query = static_cast<const float *>(queries);
   const float *panel = static_cast<const float *>(keyPanel);
   const int64_t stride = queryStride(headSize);
-  const int begin = columns.begin / kStrip * kStrip;
-  for (int column = begin; column < columns.end; column += kColumnBlock) {
+  for (int column = 0; column < kTileKeys; column += kColumnBlock) {
     const float *strip = panel + column / kStrip * headSize * kStrip + column % kStrip;
-    for (int row = 0; row < rows; row += kRowBlock)
-      blockProduct<false>(query + row * stride, stride, strip, headSize,
-                          scores + row * kTileKeys + column, kTileKeys);
+    for (int row = 0; row < rows; row += kRowBlock) {
+      const Span needed = columns.of[row / kRowBlock];
+      if (column < needed.end && needed.begin < column + kColumnBlock)
+        blockProduct<false>(query + row * stride, stride, strip, headSize,
+                            scores + row * kTileKeys + column, kTileKeys);
+    }
   }
 }
 
 void accumulate(const float *weights, int rows, const void *valuePanel, int64_t headSize,
-                Span columns, float *out, int64_t outStride, void *) {
+                const BlockSpans &columns, float *out, int64_t outStride, void *) {
   const float *panel = static_cast<const float *>(valuePanel);
-  const int64_t keys = columns.end - columns.begin;
   for (int64_t channel = 0; channel < headSize; channel += kColumnBlock) {
-    const float *strip =
-        panel + channel / kStrip * kStrip * kTileKeys + channel % kStrip + columns.begin * kStrip;
-    for (int row = 0; row < rows; row += kRowBlock)
-      blockProduct<true>(weights + row * kTileKeys + columns.begin, kTileKeys, strip, keys,
+    const float *strip = panel + channel / kStrip * kStrip * kTileKeys + channel % kStrip;
+    for (int row = 0; row < rows; row += kRowBlock) {
+      const Span keys = columns.of[row / kRowBlock];
+      blockProduct<true>(weights + row * kTileKeys + keys.begin, kTileKeys,
+                         strip + keys.begin * kStrip, keys.end - keys.begin,
                          out + row * outStride + channel, outStride);
+    }
   }
 }
 
 // --- Softmax
 // ---------------------------------------------------------------------------------------
-
-// The columns that the band leaves to a row.
-HWY_INLINE Span spanOf(const SoftmaxStep &step, int row) {
-  const KeyRange range = step.rows->range[row];
-  const Span columns = step.keys.columns;
-  const int64_t lo = range.lo - step.keys.firstKey;
-  const int64_t hi = range.hi - step.keys.firstKey;
-  if (range.empty() || lo >= columns.end || hi <= columns.begin)
-    return {columns.begin, columns.begin};
-  return {lo > columns.begin ? static_cast<int>(lo) : columns.begin,
-          hi < columns.end ? static_cast<int>(hi) : columns.end};
-}
 
 // Bias of the columns in `span`; values elsewhere have no meaning. Only visible elements are read.
 HWY_INLINE const float *biasOf(const SoftmaxStep &step, int row, Span span, Span columns,
@@ -363,7 +370,7 @@ bool softmax(const SoftmaxStep &step, float *scores, const RowState &state) {
       continue;
     }
     prefetchBias(step, i + 2);
-    const Span span = allVisible ? columns : spanOf(step, i);
+    const Span span = allVisible ? columns : spanOf(rows, step.keys, i);
     if (span.empty())
       std::memset(row + columns.begin, 0, (columns.end - columns.begin) * sizeof(float));
     else
@@ -447,6 +454,7 @@ void setPanelOps(TileOps &ops) {
   ops.packQuery = packQuery;
   ops.packKeys = packKeys;
   ops.packValues = packValues;
+  ops.rowBlock = kRowBlock;
   ops.scores = scores;
   ops.softmax = softmax;
   ops.accumulate = accumulate;

@@ -11,7 +11,7 @@ namespace engine::cpu::attn {
 
 // Up to this many query rows per key/value head, keys and values are used in place ("streamed");
 // above, packing them pays.
-inline constexpr int64_t kStreamRows = 32;
+inline constexpr int64_t kStreamRows = kTileRows;
 // Streaming: no range of keys is cut shorter than this, and there are about so many items a thread.
 inline constexpr int64_t kMinSplitKeys = 512;
 inline constexpr int64_t kItemsPerThread = 8;
@@ -89,11 +89,14 @@ void beginTile(const Run &run, const RowBlock &block, const SdpaEntry &entry, Ro
                Worker &worker);
 RowState stateOf(const Run &run, const Worker &worker);
 
+// What is known of a tile's values.
+enum class Values : uint8_t { kFinite, kNotFinite, kUnknown };
+
 // After the scores: softmax, then values by `accumulate()`, which adds worker.scores times the
 // values of `keys` to worker.out.
 template <class Accumulate>
-void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &values,
-                Worker &worker, Accumulate &&accumulate);
+void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &rows,
+                Values values, Worker &worker, Accumulate &&accumulate);
 
 // Adds values key by key, those that a row sees only.
 void addVisibleValues(const Run &run, const RowTile &tile, const KeyTile &keys,
@@ -112,24 +115,24 @@ inline bool hasUnevenEnds(const KeyTile &keys) {
 }
 
 template <class Accumulate>
-void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &values,
-                Worker &worker, Accumulate &&accumulate) {
+void finishStep(const Run &run, const RowTile &tile, const KeyTile &keys, const KeyRows &rows,
+                Values values, Worker &worker, Accumulate &&accumulate) {
   const RowState state = stateOf(run, worker);
   const SoftmaxStep step = {&tile, keys, run.problem.scale, run.problem.softcap};
-  const bool someHidden = run.ops.softmax(step, worker.scores, state);
-  if (!isFloat(values.type) || !(someHidden || hasUnevenEnds(keys))) {
-    accumulate();
-    return;
-  }
-  // Hidden values must not be multiplied, not even by 0, but are almost always finite. So: try,
-  // look, and only if need be go key by key.
+  const bool someHidden = run.ops.softmax(step, worker.scores, state) || hasUnevenEnds(keys);
+  // Hidden values must not be multiplied, not even by 0, unless they are finite.
+  if (!someHidden || values == Values::kFinite)
+    return accumulate();
+  if (values == Values::kNotFinite)
+    return addVisibleValues(run, tile, keys, rows, worker);
+  // They almost always are: try, look, and only if need be go key by key.
   const int64_t count = tile.rows * state.outStride;
   std::copy_n(worker.out, count, worker.saved);
   accumulate();
   if (run.ops.allFinite(worker.out, count))
     return;
   std::copy_n(worker.saved, count, worker.out);
-  addVisibleValues(run, tile, keys, values, worker);
+  addVisibleValues(run, tile, keys, rows, worker);
 }
 
 } // namespace engine::cpu::attn

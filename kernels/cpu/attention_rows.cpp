@@ -2,6 +2,7 @@
 
 #include "ir/half.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace engine::cpu::attn {
@@ -46,16 +47,17 @@ void fillRowTile(const SdpaProblem &problem, const SdpaEntry &entry, const RowBl
   tile.common = entry.frame.commonRange(block.queryBegin, block.queryEnd);
   const int64_t keyStart = entry.frame.keyStart;
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  for (int64_t h = block.headBegin; h < block.headEnd; ++h) {
-    const float sink = problem.sink.present() ? sinkOf(problem.sink, h) : kLowest;
-    for (int64_t i = block.queryBegin; i < block.queryEnd; ++i) {
+  // Queries outside: rows of a register block then see nearly the same keys.
+  for (int64_t i = block.queryBegin; i < block.queryEnd; ++i) {
+    const KeyRange range = entry.frame.rowRange(i);
+    for (int64_t h = block.headBegin; h < block.headEnd; ++h) {
       const int r = tile.rows++;
-      tile.range[r] = entry.frame.rowRange(i);
+      tile.range[r] = range;
       tile.query[r] = addressOf(problem.q, block.b, h, i, 0);
       tile.out[r] = addressOf(problem.out, block.b, h, i, 0);
       tile.bias[r] = elementRow(problem.bias, block.b, h, i, keyStart);
-      tile.sink[r] = sink;
       tile.mask[r] = elementRow(problem.mask, block.b, h, i, keyStart);
+      tile.sink[r] = problem.sink.present() ? sinkOf(problem.sink, h) : kLowest;
     }
   }
 }
@@ -69,6 +71,20 @@ float readFloat(DType type, const void *element) {
   default:
     return *static_cast<const float *>(element);
   }
+}
+
+BlockSpans blockSpans(const RowTile &tile, const KeyTile &keys, int rowBlock) {
+  BlockSpans spans;
+  for (int first = 0; first < tile.rows; first += rowBlock) {
+    Span all = {kTileKeys, 0};
+    for (int r = first; r < std::min(first + rowBlock, tile.rows); ++r) {
+      const Span one = spanOf(tile, keys, r);
+      if (!one.empty())
+        all = {std::min(all.begin, one.begin), std::max(all.end, one.end)};
+    }
+    spans.of[first / rowBlock] = all.empty() ? Span{} : all;
+  }
+  return spans;
 }
 
 bool isVisible(const RowTile &tile, int row, int64_t key) {

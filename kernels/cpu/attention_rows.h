@@ -47,6 +47,8 @@ struct RowBlock {
 void fillRowTile(const SdpaProblem &problem, const SdpaEntry &entry, const RowBlock &block,
                  RowTile &tile);
 
+BlockSpans blockSpans(const RowTile &tile, const KeyTile &keys, int rowBlock);
+
 // Whether a row sees a key: band, mask and bias.
 bool isVisible(const RowTile &tile, int row, int64_t key);
 bool seesAnyKey(const RowTile &tile, int row);

@@ -27,7 +27,8 @@ void streamTile(const Run &run, const RowTile &tile, const KeyTile &keys, const 
   const int count = keys.columns.end;
   run.ops.dotRows(k.type, k.row(keys.firstKey), k.stride(keys.firstKey), count, run.shape.headSize,
                   worker.queries, tile.rows, worker.scores, worker.temp);
-  finishStep(run, tile, keys, v, worker, [&] {
+  const Values known = isFloat(v.type) ? Values::kUnknown : Values::kFinite;
+  finishStep(run, tile, keys, v, known, worker, [&] {
     run.ops.addRows(v.type, v.row(keys.firstKey), v.stride(keys.firstKey), count,
                     run.shape.vHeadSize, worker.scores, tile.rows, worker.out,
                     outStride(run.shape.vHeadSize), worker.temp);

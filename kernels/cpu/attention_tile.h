@@ -20,6 +20,7 @@ inline constexpr int kTileRows = 64;
 inline constexpr int kTileKeys = 128;
 inline constexpr int kStrip = 32;
 // Row blocks of the register kernels have 6 or 8 rows; buffers have room for the last block.
+inline constexpr int kMinRowBlock = 6;
 inline constexpr int kTileRowsPadded = 72;
 // Keys that are widened to f32 at a time where the cache cannot be used in place.
 inline constexpr int kWidenedKeys = 16;
@@ -70,6 +71,22 @@ struct KeyTile {
   Span columns;         // the others have no meaning
 };
 
+// The columns that the band leaves to a row.
+inline Span spanOf(const RowTile &rows, const KeyTile &keys, int row) {
+  const KeyRange range = rows.range[row];
+  const int64_t lo = range.lo - keys.firstKey;
+  const int64_t hi = range.hi - keys.firstKey;
+  if (range.empty() || lo >= keys.columns.end || hi <= keys.columns.begin)
+    return {keys.columns.begin, keys.columns.begin};
+  return {lo > keys.columns.begin ? static_cast<int>(lo) : keys.columns.begin,
+          hi < keys.columns.end ? static_cast<int>(hi) : keys.columns.end};
+}
+
+// The columns that the rows of each register block need; empty where no row needs any.
+struct BlockSpans {
+  Span of[kTileRowsPadded / kMinRowBlock];
+};
+
 struct SoftmaxStep {
   const RowTile *rows;
   KeyTile keys;
@@ -96,20 +113,22 @@ struct TileOps {
   void (*packQuery)(DType type, const void *query, int64_t headSize, const float *keyScale,
                     int64_t keyScaleStride, void *packed);
   // Rows that are null become zero rows; `rows` has kTileKeys entries. `temp` is tempFloats()
-  // floats.
+  // floats. packValues returns whether all values are finite.
   void (*packKeys)(DType type, const void *const *rows, int64_t headSize, void *panel, float *temp);
-  void (*packValues)(DType type, const void *const *rows, int64_t headSize, void *panel,
+  bool (*packValues)(DType type, const void *const *rows, int64_t headSize, void *panel,
                      float *temp);
 
-  // scores[row][column] = <query row, key column> for whole strips around `columns`.
+  int rowBlock; // rows of a register block
+  // scores[row][column] = <query row, key column> for whole strips around a block's columns.
   void (*scores)(const void *queries, int rows, const void *keyPanel, int64_t headSize,
-                 Span columns, float *scores);
+                 const BlockSpans &columns, float *scores);
   // Turns dot products into weights exp(logit - new maximum), 0 where hidden, for whole strips, and
   // brings `state` to the new maximum. Returns whether any of `columns` is hidden from any row.
   bool (*softmax)(const SoftmaxStep &step, float *scores, const RowState &state);
-  // out += weights * values, for the keys in `columns`. `temp` is for the weights in another type.
+  // out += weights * values, for the keys in a block's columns. `temp` is for the weights in
+  // another type.
   void (*accumulate)(const float *weights, int rows, const void *valuePanel, int64_t headSize,
-                     Span columns, float *out, int64_t outStride, void *temp);
+                     const BlockSpans &columns, float *out, int64_t outStride, void *temp);
 
   // The same two products on rows in place, `keyStride` bytes apart, for few query rows. Columns
   // count from 0. `queries` are always f32.
@@ -129,7 +148,10 @@ constexpr int64_t queryStride(int64_t headSize) { return roundUp(headSize, 16); 
 constexpr int64_t outStride(int64_t headSize) { return roundUp(headSize, kStrip); }
 constexpr int64_t tempFloats(int64_t headSize) { return kWidenedKeys * roundUp(headSize, kStrip); }
 constexpr int64_t keyPanelFloats(int64_t headSize) { return kTileKeys * headSize; }
-constexpr int64_t valuePanelFloats(int64_t headSize) { return kTileKeys * outStride(headSize); }
+// The vector behind the values says whether they are all finite.
+constexpr int64_t valuePanelFloats(int64_t headSize) {
+  return kTileKeys * outStride(headSize) + 16;
+}
 
 // `bf16`: queries, keys and values are all bf16, and the bf16 product suits.
 const TileOps &tileOps(Isa isa, bool bf16);
