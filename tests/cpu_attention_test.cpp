@@ -116,17 +116,16 @@ public:
     scratch_.reset(static_cast<char *>(std::aligned_alloc(64, bytes + 64)));
     std::memset(scratch_.get(), 0xff, bytes + 64); // NaN everywhere
     attention(p, threads, scratch_.get(), isa);
-    for (int64_t n = bytes; n < bytes + 64; ++n)
-      REQUIRE(scratch_.get()[n] == '\xff');
+    const char *behind = scratch_.get() + bytes;
+    REQUIRE(std::all_of(behind, behind + 64, [](char byte) { return byte == '\xff'; }));
   }
 
   static double toleranceOf(DType type) {
     return type == DType::kF32 ? 2e-5 : type == DType::kF16 ? 2e-3 : 1.6e-2;
   }
 
-  // The number of elements that differ from the reference.
-  int64_t countWrong() const {
-    const std::vector<double> expected = test::NaiveSdpa(p).run();
+  // The number of elements that differ from `expected`.
+  int64_t countWrong(const std::vector<double> &expected) const {
     int64_t wrong = 0;
     int64_t n = 0;
     for (int64_t b = 0; b < sizes.batch; ++b) {
@@ -141,10 +140,12 @@ public:
   }
 
   void check(int threads = 2) {
+    const std::vector<double> expected = test::NaiveSdpa(p).run();
     for (Isa isa : isasHere()) {
-      CAPTURE(isaName(isa));
+      const std::string name = isaName(isa);
+      CAPTURE(name);
       run(isa, threads);
-      CHECK(countWrong() == 0);
+      CHECK(countWrong(expected) == 0);
     }
   }
 
