@@ -27,9 +27,8 @@ constexpr size_t kMaxRank = 64;            // numpy's own limit
 constexpr zip_uint64_t kMaxDeflate = 1032; // what deflate can shrink at most: more is a lie
 constexpr const char *kSuffix = ".npy";
 
-using frontend::quoted;
-
-// --- The header ---------------------------------------------------------------------------------------------------------
+// --- The header
+// ---------------------------------------------------------------------------------------------------------
 
 DType dtypeOfDescr(llvm::StringRef code) {
   return llvm::StringSwitch<DType>(code)
@@ -112,7 +111,7 @@ public:
         once(shape, key);
         parseShape(header);
       } else {
-        throw Error("its npy header has the unknown key " + quoted(key));
+        throw Error("its npy header has the unknown key " + frontend::quoted(key));
       }
       if (!take(',')) {
         expect('}');
@@ -129,7 +128,7 @@ public:
 private:
   [[noreturn]] void fail(const char *expected) const {
     throw Error("its npy header is malformed: expected " + std::string(expected) + " at " +
-                (rest_.empty() ? "its end" : quoted(rest_.take_front(16))));
+                (rest_.empty() ? "its end" : frontend::quoted(rest_.take_front(16))));
   }
   bool take(char c) {
     rest_ = rest_.ltrim(' ');
@@ -165,12 +164,13 @@ private:
     const llvm::StringRef descr = string();
     const char order = descr.empty() ? 0 : descr.front();
     header.dtype = dtypeOfDescr(descr.drop_front(order != 0));
-    if (llvm::StringRef("<>|=").find(order) == llvm::StringRef::npos || header.dtype == DType::kUndefined)
-      throw Error("its element type " + quoted(descr) +
+    if (llvm::StringRef("<>|=").find(order) == llvm::StringRef::npos ||
+        header.dtype == DType::kUndefined)
+      throw Error("its element type " + frontend::quoted(descr) +
                   " is none of f2 f4 f8, i1 i2 i4 i8, u1 u2 u4 u8, b1 and V2 (bf16)");
     const int bytes = dtypeInfo(header.dtype).bits / 8;
     if (order == '|' && bytes != 1 && header.dtype != DType::kBF16)
-      throw Error("its element type " + quoted(descr) + " has no byte order");
+      throw Error("its element type " + frontend::quoted(descr) + " has no byte order");
     header.swapped = order == '>' && bytes > 1;
   }
   void parseShape(NpyHeader &header) {
@@ -216,7 +216,8 @@ NpyHeader parseNpyHeader(llvm::StringRef text) {
 
 namespace {
 
-// --- Payloads -----------------------------------------------------------------------------------------------------------
+// --- Payloads
+// -----------------------------------------------------------------------------------------------------------
 
 template <class T> void swapBytes(Tensor &tensor) {
   unsigned char *bytes = tensor.as<unsigned char>();
@@ -267,7 +268,8 @@ Tensor rowMajor(const Tensor &from) {
   return to;
 }
 
-// --- Archives -----------------------------------------------------------------------------------------------------------
+// --- Archives
+// -----------------------------------------------------------------------------------------------------------
 
 std::string zipMessage(zip_error_t *error) {
   std::string message = zip_error_strerror(error);
@@ -372,13 +374,13 @@ std::vector<NamedTensor> readNpz(const std::string &path) try {
     const char *raw = zip_get_name(archive.get(), i, ZIP_FL_ENC_RAW);
     llvm::StringRef name = raw ? raw : "";
     if (!name.consume_back(kSuffix))
-      throw Error("entry " + quoted(name) + " is no .npy array");
+      throw Error("entry " + frontend::quoted(name) + " is no .npy array");
     if (!names.insert(name).second)
-      throw Error("array " + quoted(name) + " is there twice");
+      throw Error("array " + frontend::quoted(name) + " is there twice");
     try {
       arrays.push_back({name.str(), readEntry(archive.get(), i)});
     } catch (Error &error) {
-      throw error.at("array " + quoted(name));
+      throw error.at("array " + frontend::quoted(name));
     }
   }
   return arrays;
@@ -427,7 +429,8 @@ struct SourceDeleter {
 };
 using Source = std::unique_ptr<zip_source_t, SourceDeleter>;
 
-// libzip replaces files by renaming, which would replace devices as well: the archive is made in memory.
+// libzip replaces files by renaming, which would replace devices as well: the archive is made in
+// memory.
 void copyToFile(zip_source_t *source, const std::string &path) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
@@ -467,15 +470,16 @@ void writeNpz(const std::string &path, llvm::ArrayRef<NamedTensor> arrays) try {
     std::string content = npyHeaderOf(tensor);
     content.append(tensor.as<char>(), tensor.bytes());
     contents.push_back(std::move(content));
-    Source entry(zip_source_buffer(archive.get(), contents.back().data(), contents.back().size(), 0));
+    Source entry(
+        zip_source_buffer(archive.get(), contents.back().data(), contents.back().size(), 0));
     if (!entry)
       cannotWrite(zip_strerror(archive.get()));
     const zip_int64_t index =
         zip_file_add(archive.get(), (array.name + kSuffix).c_str(), entry.get(), ZIP_FL_ENC_GUESS);
     if (index < 0)
       throw Error(std::string("it cannot be written: ") + zip_strerror(archive.get()))
-          .at("array " + quoted(array.name));
-    entry.release(); // the archive's now
+          .at("array " + frontend::quoted(array.name));
+    entry.release();                                 // the archive's now
     constexpr zip_uint16_t kFirstDay = (1 << 5) | 1; // 1980-01-01
     zip_set_file_compression(archive.get(), index, ZIP_CM_STORE, 0);
     zip_file_set_dostime(archive.get(), index, 0, kFirstDay, 0);

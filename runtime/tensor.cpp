@@ -8,7 +8,8 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Elements of a shape, or absent where it is negative or its bytes do not fit in memory's address range.
+// Elements of a shape, or absent where it is negative or its bytes do not fit in memory's address
+// range.
 std::optional<int64_t> checkedCount(DType dtype, const std::vector<int64_t> &shape) {
   constexpr int64_t kMost = INT64_MAX / 16; // bytes of any element type, rounded up, still fit
   int64_t count = 1;
