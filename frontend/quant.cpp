@@ -23,6 +23,14 @@ DType outputType(const ImportContext &ctx) {
   return type;
 }
 
+// The one zero point there is, in scale's rank.
+ValueId likeScale(ImportContext &ctx) {
+  const ir::Shape shape = ctx.fact(1).shape;
+  if (!ctx.has(2) || ctx.fact(2).shape == shape)
+    return ctx.input(2);
+  return ctx.add(ir::Reshape{shape}, {ctx.input(2)}, "zero_point");
+}
+
 void importDequantize(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "x"), scale = ctx.required(1, "x_scale");
   ir::Dequantize op;
@@ -33,7 +41,7 @@ void importDequantize(ImportContext &ctx) {
   // One scale for all needs no axis, and the default one may lie outside x then.
   const bool perTensor = op.blockSize == 0 && ir::product(ctx.fact(1).shape).is(1);
   op.axis = perTensor ? 0 : axisAttribute(ctx, 1, ctx.fact(0).rank());
-  ctx.emit(op, {x, scale, ctx.input(2)});
+  ctx.emit(op, {x, scale, perTensor ? likeScale(ctx) : ctx.input(2)});
 }
 
 // --- MatMulNBits

@@ -260,8 +260,8 @@ template <class C> C integerBinary(ir::BinaryKind kind, C a, C b) {
     return static_cast<C>(x ^ y);
   case K::kShiftLeft:
     return y < 64 ? static_cast<C>(x << y) : C(0);
-  case K::kShiftRight:
-    return y < 64 ? static_cast<C>(a >> y) : C(0);
+  case K::kShiftRight: // past the width only the sign is left
+    return static_cast<C>(a >> std::min<uint64_t>(y, 63) >> (y < 64 ? 0 : 1));
   default:
     return compare(kind, a, b).value();
   }
