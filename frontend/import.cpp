@@ -79,6 +79,12 @@ std::string nameOf(const onnx::NodeProto &node) {
   return node.name().empty() ? firstOutput(node) : node.name();
 }
 
+Site siteOf(const onnx::NodeProto &node, std::vector<std::string> outputs, const Scope &scope) {
+  return {node, scope.prefix + nameOf(node),
+          domainText(canonicalDomain(node.domain())) + "." + printable(node.op_type()),
+          withoutTrailingBlanks(node.input()), std::move(outputs)};
+}
+
 // "7 to 12", "23 and later"
 std::string versionsText(const ImporterRow &row) {
   if (row.until == kLatest)
@@ -230,6 +236,10 @@ private:
   void checkSymbols();
   void compareDeclared(const onnx::ValueInfoProto &declared, const char *what, const Scope &scope);
 
+  // Gives a subgraph its inputs.
+  void captureInputs(const onnx::GraphProto &graph, const onnx::NodeProto &node, Scope &scope,
+                     ir::Values &captures);
+
   // Values by name.
   std::optional<ir::ValueId> lookup(const std::string &name, Scope &scope);
   ir::ValueId constantFor(const std::string &name, const ir::ConstRef &data, Scope &scope);
@@ -257,8 +267,10 @@ private:
   void leaveOut(const Site &site, llvm::ArrayRef<ir::ValueId> operands, const std::string &reason,
                 Scope &scope);
 
-  // Throws Error, which nothing catches, when the model takes too much.
+  // Throws Error, which ends the import, when the model takes too much.
   void spend(size_t work);
+  // Anything but a refusal that can be reported beside others.
+  bool endsImport(const Error &e) const { return tooLarge_ || e.kind() != Error::Kind::kRefused; }
 
   // One level deeper, in a subgraph or a function.
   struct Deeper {
@@ -542,11 +554,7 @@ void GraphImporter::importNodes(const NodeList &nodes, Scope &scope) {
   if (!order.stuck.empty())
     block(Error("the graph has a cycle: " + cycleText(order.cycle, nodes)));
   for (size_t i : order.stuck) {
-    const Site site{nodes[i],
-                    scope.prefix + nameOf(nodes[i]),
-                    domainText(nodes[i].domain()) + "." + nodes[i].op_type(),
-                    {},
-                    makes[i]};
+    const Site site = siteOf(nodes[static_cast<int>(i)], makes[i], scope);
     leaveOut(site, {}, "behind a cycle", scope);
   }
   for (size_t i : order.order)
@@ -570,11 +578,8 @@ std::vector<std::string> GraphImporter::claimOutputs(const onnx::NodeProto &node
       makers[output] = nameOf(node);
       continue;
     }
-    block(
-        Error("has the name of " + other)
-            .at("output " + quoted(output))
-            .inNode(printable(scope.prefix + nameOf(node)),
-                    domainText(canonicalDomain(node.domain())) + "." + printable(node.op_type())));
+    block(Error("has the name of " + other).at("output " + quoted(output)),
+          siteOf(node, {}, scope));
     output.clear();
   }
   return outputs;
@@ -593,9 +598,7 @@ void GraphImporter::importNode(const onnx::NodeProto &node, std::vector<std::str
                                Scope &scope) {
   spend(1 + node.input_size() + node.output_size() + node.attribute_size() + nestedNodes(node) +
         scope.prefix.size() / 64);
-  Site site{node, scope.prefix + nameOf(node),
-            domainText(canonicalDomain(node.domain())) + "." + printable(node.op_type()),
-            withoutTrailingBlanks(node.input()), std::move(outputs)};
+  const Site site = siteOf(node, std::move(outputs), scope);
   if (!refersToBindings(node))
     return importResolved(site, scope);
   if (!scope.bindings) {
@@ -688,10 +691,8 @@ void GraphImporter::importByRow(const ImporterRow &row, int opset, const Site &s
       checkType(row, site, scope.builder.fact(operands[0]).dtype);
     runImporter(row, opset, site, operands, scope);
   } catch (Error &e) {
-    if (tooLarge_)
-      throw;
-    if (e.kind() == Error::Kind::kInternal)
-      throw e.inNode(printable(site.name), site.op);
+    if (endsImport(e))
+      throw tooLarge_ ? e : e.inNode(printable(site.name), site.op);
     block(e, site);
     leaveOut(site, operands, e.what(), scope);
   }
@@ -779,7 +780,7 @@ void GraphImporter::importCall(const onnx::FunctionProto &function, const Site &
     importNodes(function.node(), body);
     bindOutputs(function, site, body, scope);
   } catch (Error &e) {
-    if (tooLarge_ || e.kind() == Error::Kind::kInternal)
+    if (endsImport(e))
       throw;
     block(e, site);
     bool usable;
@@ -840,6 +841,17 @@ ir::GraphRef GraphImporter::importSubgraph(const onnx::GraphProto &graph,
   scope.bindings = outer.bindings;
   scope.prefix = outer.prefix;
 
+  captureInputs(graph, node, scope, captures);
+  addInitializers(graph, scope);
+  importNodes(graph.node(), scope);
+  addOutputs(graph, scope);
+  return std::make_shared<const ir::Graph>(builder.finish());
+}
+
+void GraphImporter::captureInputs(const onnx::GraphProto &graph, const onnx::NodeProto &node,
+                                  Scope &scope, ir::Values &captures) {
+  const Scope &outer = *scope.outer;
+  llvm::StringMap<ir::ValueId> captured;
   ir::Values inputs; // of this graph, one a capture
   for (const std::string &name : capturedNames(node)) {
     const auto found = outer.values.find(name);
@@ -847,24 +859,26 @@ ir::GraphRef GraphImporter::importSubgraph(const onnx::GraphProto &graph,
       continue;
     const ir::ValueId value = found->second;
     if (!value.valid()) {
-      scope.values[name] = ir::kNoValue;
+      captured[name] = ir::kNoValue;
       continue;
     }
     ir::Fact fact = outer.builder.fact(value);
     if (fact.constant)
       continue;
-    size_t index = llvm::find(captures, value) - captures.begin();
+    const size_t index = llvm::find(captures, value) - captures.begin();
     if (index == captures.size())
       captures.push_back(value);
     if (index == inputs.size())
-      inputs.push_back(builder.addInput(scope.valueName(name), std::move(fact)));
-    scope.values[name] = inputs[index];
+      inputs.push_back(scope.builder.addInput(scope.valueName(name), std::move(fact)));
+    captured[name] = inputs[index];
   }
-
-  addInitializers(graph, scope);
-  importNodes(graph.node(), scope);
-  addOutputs(graph, scope);
-  return std::make_shared<const ir::Graph>(builder.finish());
+  // What another of the node's graphs takes from outside may be the name of something of this
+  // graph's own.
+  for (const std::string &name : freeNames(graph)) {
+    const auto found = captured.find(name);
+    if (found != captured.end())
+      scope.values[name] = found->second;
+  }
 }
 
 // --- What importers see -------------------------------------------------------------------------

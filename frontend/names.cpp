@@ -94,6 +94,12 @@ std::vector<std::string> capturedNames(const onnx::NodeProto &node) {
   return names.take();
 }
 
+std::vector<std::string> freeNames(const onnx::GraphProto &graph) {
+  NameList names;
+  addFreeNames(graph, names);
+  return names.take();
+}
+
 NodeOrder orderOf(llvm::ArrayRef<std::vector<std::string>> makes,
                   llvm::ArrayRef<std::vector<std::string>> uses) {
   const size_t count = makes.size();

@@ -20,6 +20,9 @@ llvm::SmallVector<const onnx::GraphProto *, 2> subgraphsOf(const onnx::NodeProto
 // Names that the node's subgraphs take from around them, each once, in order of first use.
 std::vector<std::string> capturedNames(const onnx::NodeProto &node);
 
+// The same for one graph: what it uses and does not make.
+std::vector<std::string> freeNames(const onnx::GraphProto &graph);
+
 struct Cycle {
   std::vector<size_t> nodes; // each uses a result of the next, the last one of the first
 };

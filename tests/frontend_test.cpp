@@ -854,6 +854,19 @@ TEST_CASE("frontend: branches take values from around them") {
   CHECK(graph.fact(graph.outputs()[0]).str() == "f32[2]");
 }
 
+TEST_CASE("frontend: a branch may use a name of its own that the other takes from outside") {
+  Graph own, taking, g;
+  own.node("Identity", {"x"}, {"a"}).output("a");
+  taking.node("Identity", {"a"}, {"r"}).output("r");
+  g.input("x", kFloat, {2})
+      .input("a", kFloat, {2})
+      .input("c", kBool, {})
+      .node("If", {"c"}, {"y"},
+            {"", "", {graphAttribute("then_branch", own), graphAttribute("else_branch", taking)}})
+      .output("y");
+  CHECK(refusalOf(model(g)) == "");
+}
+
 TEST_CASE("frontend: constants from around a branch are constants in it") {
   Graph branch, g;
   branch.node("Identity", {"w"}, {"r"}).output("r");
