@@ -85,7 +85,8 @@ constexpr ImporterRow kRows[] = {
      "value_string, value_strings and sparse_value"},
     {"", "Identity", 1, kLatest, 1, 1, 1, "", "", importIdentity, "sequences and optionals"},
     {"", "If", 1, kLatest, 1, 1, kLatest, "then_branch:graph else_branch:graph", "bool", importIf,
-     "branches that give sequences or optionals"},
+     "branches that give sequences or optionals; a branch that cannot be imported, even if it is "
+     "never taken"},
 };
 
 } // namespace
