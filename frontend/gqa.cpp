@@ -259,10 +259,19 @@ private:
       return;
     for (Input input : {kQueryNorm, kKeyNorm})
       expectType(ctx_, input, type_);
-    const ValueId queryWeight = checkedInput(ctx_, kQueryNorm, {headSize_});
-    const ValueId keyWeight = checkedInput(ctx_, kKeyNorm, {headSize_});
+    const ValueId queryWeight = normWeight(kQueryNorm);
+    const ValueId keyWeight = normWeight(kKeyNorm);
     q_ = ctx_.add(ir::RmsNorm{-1, a_.queryEpsilon}, {q_, queryWeight}, "q_norm");
-    k_ = ctx_.add(ir::RmsNorm{-1, a_.keyEpsilon}, {k_, keyWeight}, "k_norm");
+    if (!borrowed())
+      k_ = ctx_.add(ir::RmsNorm{-1, a_.keyEpsilon}, {k_, keyWeight}, "k_norm");
+  }
+
+  // Norm and rotation round once, at the end: in between stands f32, the type of the norm's weight.
+  bool roundsOnce() const { return has(kQueryNorm) && a_.rotary && type_ != DType::kF32; }
+
+  ValueId normWeight(Input input) {
+    const ValueId weight = checkedInput(ctx_, input, {headSize_});
+    return roundsOnce() ? ctx_.add(ir::Cast{DType::kF32}, {weight}, input.name) : weight;
   }
 
   void readLengths() {
@@ -450,7 +459,8 @@ private:
     op.interleaved = a_.interleaved;
     const ValueId start = positions_.valid() ? ir::kNoValue : queryStart_;
     const ValueId len = ragged_ ? queryLen_ : ir::kNoValue;
-    return ctx_.add(op, {x, cos_, sin_, positions_, start, len}, suffix);
+    const ValueId turned = ctx_.add(op, {x, cos_, sin_, positions_, start, len}, suffix);
+    return roundsOnce() ? ctx_.add(ir::Cast{type_}, {turned}, suffix.str() + "_rounded") : turned;
   }
 
   void quantise() {
