@@ -1,0 +1,3 @@
+// doctest's implementation and main, compiled once.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "doctest/doctest.h"
