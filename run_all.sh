@@ -12,6 +12,8 @@ unit      300  unit_tests build
 cases     600  test_cases
 reference 120  check self_test .venv/bin/python -m tests.reference.selftest
 layers     60  .venv/bin/python tests/check_layers.py build
+cli       120  .venv/bin/python tests/cli_test.py build/engine
+docs       60  .venv/bin/python tools/gen_docs.py --check build/engine
 clang     600  clang_warnings
 examples  120  embedding
 '
@@ -31,7 +33,10 @@ unit_tests() {  # BUILD_DIR: doctest's own summary, and the same as a count of t
 
 test_cases() {
   shopt -s nullglob
-  local dirs=(test_cases/*/)
+  local dirs=() dir
+  for dir in test_cases/*/; do
+    [[ $dir == test_cases/lib/ || $dir == */__pycache__/ ]] || dirs+=("$dir")
+  done
   ((${#dirs[@]})) || { echo "no directories in test_cases/"; return 1; }
   build/engine test --ways "${dirs[@]}"
 }
