@@ -38,11 +38,13 @@ TEST_CASE("op list: every operator that needs a kernel has a reference kernel th
   for (const ir::Op &op : allOps()) {
     if (!lowering::needsKernel(op) || std::holds_alternative<ir::Unsupported>(op))
       continue;
-    CAPTURE(ir::opName(op));
+    const std::string name = ir::opName(op);
+    CAPTURE(name);
     CHECK(hasReferenceKernel(op.index()));
   }
   for (const KernelRow &row : referenceRows()) {
-    CAPTURE(ir::opName(row.op));
+    const std::string name = ir::opName(row.op);
+    CAPTURE(name);
     CHECK(!row.whyNot);
     CHECK(row.acceptsStrides);
     CHECK(!row.decidesLate);
@@ -63,7 +65,8 @@ TEST_CASE("op list: every operator occurs in a test case") {
     }
   }
   for (const ir::Op &op : allOps()) {
-    CAPTURE(ir::opName(op));
+    const std::string name = ir::opName(op);
+    CAPTURE(name);
     CHECK(seen.count(op.index()) == 1);
   }
 }
