@@ -106,16 +106,27 @@ Error noImporter(llvm::StringRef domain, llvm::StringRef type, int opset) {
                " is not supported; that of opset " + versions + " is");
 }
 
-// "'a' uses 'b' uses 'a'"
-std::string cycleText(const Cycle &cycle,
-                      const google::protobuf::RepeatedPtrField<onnx::NodeProto> &nodes) {
+using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+using NameLists = std::vector<std::vector<std::string>>; // by node
+
+// "'a' uses 'x' of 'b' uses 'y' of 'a'"
+std::string cycleText(const Cycle &cycle, const NodeList &nodes, const NameLists &makes,
+                      const NameLists &uses) {
   constexpr size_t kMostNamed = 8;
-  std::string text;
-  for (size_t i = 0; i < std::min(cycle.nodes.size(), kMostNamed); ++i)
-    text += quoted(nameOf(nodes[static_cast<int>(cycle.nodes[i])])) + " uses ";
-  if (cycle.nodes.size() > kMostNamed)
-    text += "... uses ";
-  return text + quoted(nameOf(nodes[static_cast<int>(cycle.nodes.front())]));
+  const size_t length = cycle.nodes.size();
+  std::string text = quoted(nameOf(nodes[static_cast<int>(cycle.nodes[0])]));
+  for (size_t i = 0; i < length; ++i) {
+    if (i == kMostNamed)
+      return text + " and so on";
+    const size_t maker = cycle.nodes[(i + 1) % length];
+    for (const std::string &name : uses[cycle.nodes[i]]) {
+      if (name.empty() || !llvm::is_contained(makes[maker], name))
+        continue;
+      text += " uses " + quoted(name) + " of " + quoted(nameOf(nodes[static_cast<int>(maker)]));
+      break;
+    }
+  }
+  return text;
 }
 
 size_t nestedNodes(const onnx::NodeProto &node) {
@@ -247,7 +258,6 @@ private:
   ir::ValueId unknownValue(const std::string &name, const std::string &reason, Scope &scope);
 
   // Nodes.
-  using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
   void importNodes(const NodeList &nodes, Scope &scope);
   std::vector<std::string> claimOutputs(const onnx::NodeProto &node,
                                         llvm::StringMap<std::string> &makers, const Scope &scope);
@@ -261,7 +271,7 @@ private:
                   Scope &body);
   void bindOutputs(const onnx::FunctionProto &function, const Site &site, Scope &body,
                    Scope &caller);
-  std::optional<int> opsetOf(llvm::StringRef domain, const Scope &scope);
+  std::optional<int> opsetOf(llvm::StringRef domain, const Scope &scope) const;
   // The operands' values; kNoValue for what is absent or undefined. `usable`: all are known.
   ir::Values operandsOf(const Site &site, Scope &scope, bool &usable);
   void leaveOut(const Site &site, llvm::ArrayRef<ir::ValueId> operands, const std::string &reason,
@@ -290,7 +300,6 @@ private:
   std::vector<const onnx::FunctionProto *> calls_; // being imported, outermost first
   Scope *scope_ = nullptr;                         // of the importer that runs now
   llvm::StringSet<> symbolsSeen_;
-  bool warnedOfImport_ = false;
   bool tooLarge_ = false;
   size_t work_ = 0;
   int depth_ = 0;
@@ -542,7 +551,7 @@ ir::ValueId GraphImporter::unknownValue(const std::string &name, const std::stri
 
 void GraphImporter::importNodes(const NodeList &nodes, Scope &scope) {
   llvm::StringMap<std::string> makers;
-  std::vector<std::vector<std::string>> makes, uses;
+  NameLists makes, uses;
   for (const onnx::NodeProto &node : nodes) {
     makes.push_back(claimOutputs(node, makers, scope));
     uses.emplace_back(node.input().begin(), node.input().end());
@@ -552,7 +561,7 @@ void GraphImporter::importNodes(const NodeList &nodes, Scope &scope) {
 
   const NodeOrder order = orderOf(makes, uses);
   if (!order.stuck.empty())
-    block(Error("the graph has a cycle: " + cycleText(order.cycle, nodes)));
+    block(Error("the graph has a cycle: " + cycleText(order.cycle, nodes, makes, uses)));
   for (size_t i : order.stuck) {
     const Site site = siteOf(nodes[static_cast<int>(i)], makes[i], scope);
     leaveOut(site, {}, "behind a cycle", scope);
@@ -633,19 +642,10 @@ void GraphImporter::importResolved(const Site &site, Scope &scope) {
   leaveOut(site, operandsOf(site, scope, usable), fault.what(), scope);
 }
 
-// A function's body may use the model's imports for what it does not import itself. onnxruntime
-// runs com.microsoft without an import, so such files exist.
-std::optional<int> GraphImporter::opsetOf(llvm::StringRef domain, const Scope &scope) {
-  if (const std::optional<int> version = scope.opsets.find(domain))
-    return version;
-  if (const std::optional<int> version = modelOpsets_.find(domain))
-    return version;
-  if (domain != "com.microsoft")
-    return std::nullopt;
-  if (!warnedOfImport_)
-    warn("com.microsoft is used but not imported (opset_import); version 1 is assumed");
-  warnedOfImport_ = true;
-  return 1;
+// A function's body may use the model's imports for what it does not import itself.
+std::optional<int> GraphImporter::opsetOf(llvm::StringRef domain, const Scope &scope) const {
+  const std::optional<int> version = scope.opsets.find(domain);
+  return version ? version : modelOpsets_.find(domain);
 }
 
 ir::Values GraphImporter::operandsOf(const Site &site, Scope &scope, bool &usable) {
