@@ -51,10 +51,11 @@ private:
     json["scale"] = op.scale;
     json["softcap"] = op.softcap;
     const llvm::ArrayRef<ir::OperandSpec> specs = ir::operandSpecs(node.op);
-    Json operands = Json::object();
+    Json operands = Json::array();
     for (size_t i = 0; i < node.operands.size(); ++i)
       if (node.operands[i].valid())
-        operands[specs[i].name] = factText(graph_.fact(node.operands[i]));
+        operands.push_back(
+            {{"name", specs[i].name}, {"type", factText(graph_.fact(node.operands[i]))}});
     json["operands"] = operands;
     json["backends"] = Json::array();
     for (const char *backend : kBackends)
@@ -131,14 +132,13 @@ std::string nodeText(const Json &node) {
   line("query 0 at", node["query_start"]);
   line("scale", node["scale"].dump() +
                     (node["softcap"] == 0.0 ? "" : ", softcap " + node["softcap"].dump()));
-  const Json &operands = node["operands"];
-  for (const auto &[name, type] : operands.items())
-    line(name, type);
-  for (const char *name : {"bias", "mask"})
-    if (!operands.contains(name))
-      line(name, "none");
-  if (!operands.contains("keyLen"))
-    line("keyLen", "all keys");
+  std::vector<std::string> absent = {"bias", "mask", "keyLen"};
+  for (const Json &operand : node["operands"]) {
+    line(operand["name"], operand["type"]);
+    std::erase(absent, operand["name"].get<std::string>());
+  }
+  for (const std::string &name : absent)
+    line(name, name == "keyLen" ? "all keys" : "none");
   for (const Json &backend : node["backends"]) {
     const std::string name = backend["backend"];
     if (backend.contains("error")) {

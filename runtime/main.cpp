@@ -2,6 +2,7 @@
 #include "ir/error.h"
 #include "lowering/pipeline.h"
 #include "runtime/cli.h"
+#include "runtime/session_impl.h"
 
 #include <CLI/CLI.hpp>
 
@@ -194,6 +195,7 @@ int executeGuarded(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of a write
+  engine::detail::installBadAllocHandler();
   const int status = engine::cli::executeGuarded(argc, argv);
   const int output = engine::cli::finishOutput();
   return status ? status : output;

@@ -10,14 +10,6 @@ namespace engine {
 
 namespace {
 
-// LLVM's containers abort when memory runs out unless a handler that throws is installed.
-void installBadAllocHandler() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
-  });
-}
-
 Failure::Kind failureKind(Error::Kind kind) {
   switch (kind) {
   case Error::Kind::kRefused:
@@ -118,6 +110,13 @@ std::shared_ptr<const detail::ModelImpl> build(ir::Model model, const frontend::
 
 namespace detail {
 
+void installBadAllocHandler() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
+  });
+}
+
 lowering::PipelineOptions pipelineOptions(const ModelOptions &options) {
   lowering::PipelineOptions pipeline;
   pipeline.disabled = options.disabledPasses;
@@ -158,7 +157,7 @@ Status guarded(const std::string &file, const std::function<void()> &body) {
 } // namespace detail
 
 Result<Model> Model::load(const std::string &path, const ModelOptions &options) {
-  installBadAllocHandler();
+  detail::installBadAllocHandler();
   Model model;
   const Status status = detail::guarded(path, [&] {
     frontend::Blockers blockers;
@@ -172,7 +171,7 @@ Result<Model> Model::load(const std::string &path, const ModelOptions &options) 
 
 Result<Model> Model::load(const void *data, size_t bytes, const std::string &folder,
                           const ModelOptions &options) {
-  installBadAllocHandler();
+  detail::installBadAllocHandler();
   Model model;
   const std::string name = "(memory)";
   const Status status = detail::guarded(name, [&] {

@@ -57,6 +57,9 @@ private:
   void allocateState(size_t state, llvm::ArrayRef<int64_t> dims);
 };
 
+// LLVM's containers abort when memory runs out unless a handler that throws is installed: before anything is loaded.
+void installBadAllocHandler();
+
 // Options of a model as lowering wants them. Throws Error for names that do not exist.
 lowering::PipelineOptions pipelineOptions(const ModelOptions &options);
 lowering::SelectOptions selectOptions(const ModelOptions &options);
