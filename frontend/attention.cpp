@@ -74,9 +74,10 @@ public:
     checkPresence();
     readQuery();
     readKeysAndValues();
-    updateCache();
+    readPast();
     readMask();
     readLengths();
+    updateCache(); // once everything is checked
     attend();
   }
 
@@ -159,20 +160,12 @@ private:
     v_ = checkDims(ctx_, v_, valueShape, {batch_, kvHeads_, newRows_, valueShape[3]}, kValue.name);
   }
 
-  // Keys and values become past followed by new.
-  void updateCache() {
-    rows_ = newRows_;
-    if (past_)
-      appendToPast();
-    if (ctx_.wants(kPresentKey))
-      ctx_.set(kPresentKey, k_);
-    if (ctx_.wants(kPresentValue))
-      ctx_.set(kPresentValue, v_);
-  }
-
   // The checks hang on the new rows: one on the cache would hide that past and present are one
   // buffer.
-  void appendToPast() {
+  void readPast() {
+    rows_ = newRows_;
+    if (!past_)
+      return;
     expectType(ctx_, kPastKey, type_);
     expectType(ctx_, kPastValue, valueType_);
     expectRank(ctx_, kPastKey, 4);
@@ -183,13 +176,20 @@ private:
                    {batch_, kvHeads_, pastRows_, headSize_}, kPastKey.name);
     v_ = checkDims(ctx_, v_, ctx_.fact(kPastValue.index).shape,
                    {batch_, kvHeads_, pastRows_, valueWidth}, kPastValue.name);
-    ir::KvWrite op;
-    op.capacity = rows_;
-    op.offset = pastRows_;
-    op.tail = ir::KvTail::kKeep;
-    k_ = ctx_.b.add1(op, {ctx_.input(kPastKey.index), k_}, "k_cache", ctx_.outputName(kPresentKey));
-    v_ = ctx_.b.add1(op, {ctx_.input(kPastValue.index), v_}, "v_cache",
-                     ctx_.outputName(kPresentValue));
+  }
+
+  // Keys and values become past followed by new.
+  void updateCache() {
+    if (past_) {
+      k_ = appendToPast(ctx_, ctx_.input(kPastKey.index), k_, "k_cache",
+                        ctx_.outputName(kPresentKey));
+      v_ = appendToPast(ctx_, ctx_.input(kPastValue.index), v_, "v_cache",
+                        ctx_.outputName(kPresentValue));
+    }
+    if (ctx_.wants(kPresentKey))
+      ctx_.set(kPresentKey, k_);
+    if (ctx_.wants(kPresentValue))
+      ctx_.set(kPresentValue, v_);
   }
 
   // A bool mask hides, a float mask is added. Ranks 1 to 4, aligned at the end; columns may be

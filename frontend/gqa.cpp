@@ -498,10 +498,16 @@ private:
     return castsCache() ? std::string() : ctx_.outputName(output);
   }
 
+  // Nobody sees the capacity of a cache that does not leave: then it needs not follow a value of
+  // the feed.
+  Dim cacheRows() const {
+    return ctx_.wants(kPresentKey) ? Dim::max(total_, pastRows_) : pastRows_ + newRows_;
+  }
+
   ValueId written(ValueId past, ValueId update, Output output) {
     ir::KvWrite op;
     op.axis = 2;
-    op.capacity = Dim::max(total_, pastRows_);
+    op.capacity = cacheRows();
     op.tail = ir::KvTail::kZero;
     const ValueId len = ragged_ ? queryLen_ : ir::kNoValue;
     return ctx_.b.add1(op, {past, update, writeStart_, len},

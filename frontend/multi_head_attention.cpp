@@ -42,9 +42,10 @@ public:
     readProjections();
     addProjectionBias();
     turnHeadsFirst();
-    updateCache();
+    readPast();
     readPadding();
     readAttentionBias();
+    updateCache(); // once everything is checked
     attend();
   }
 
@@ -183,17 +184,12 @@ private:
     v_ = exchangeHeadsAndRows(ctx_, v_, "v");
   }
 
-  void updateCache() {
+  // The checks hang on the new rows: one on the cache would hide that past and present are one
+  // buffer.
+  void readPast() {
     rows_ = newRows_;
-    if (past_)
-      appendToPast();
-    if (ctx_.wants(kPresentKey))
-      ctx_.set(kPresentKey, k_);
-    if (ctx_.wants(kPresentValue))
-      ctx_.set(kPresentValue, v_);
-  }
-
-  void appendToPast() {
+    if (!past_)
+      return;
     for (Input input : {kPastKey, kPastValue})
       expectType(ctx_, input, type_);
     expectRank(ctx_, kPastKey, 4);
@@ -203,13 +199,20 @@ private:
                    {batch_, Dim(heads_), pastRows_, headSize_}, kPastKey.name);
     v_ = checkDims(ctx_, v_, ctx_.fact(kPastValue.index).shape,
                    {batch_, Dim(heads_), pastRows_, valueSize_}, kPastValue.name);
-    ir::KvWrite op;
-    op.capacity = rows_;
-    op.offset = pastRows_;
-    op.tail = ir::KvTail::kKeep;
-    k_ = ctx_.b.add1(op, {ctx_.input(kPastKey.index), k_}, "k_cache", ctx_.outputName(kPresentKey));
-    v_ = ctx_.b.add1(op, {ctx_.input(kPastValue.index), v_}, "v_cache",
-                     ctx_.outputName(kPresentValue));
+  }
+
+  // Keys and values become past followed by new.
+  void updateCache() {
+    if (past_) {
+      k_ = appendToPast(ctx_, ctx_.input(kPastKey.index), k_, "k_cache",
+                        ctx_.outputName(kPresentKey));
+      v_ = appendToPast(ctx_, ctx_.input(kPastValue.index), v_, "v_cache",
+                        ctx_.outputName(kPresentValue));
+    }
+    if (ctx_.wants(kPresentKey))
+      ctx_.set(kPresentKey, k_);
+    if (ctx_.wants(kPresentValue))
+      ctx_.set(kPresentValue, v_);
   }
 
   // (B): valid keys. (B, T): 0 hides. (B, L): the same for the new keys, behind a past that is all

@@ -24,6 +24,17 @@ ValueId mergeHeads(ImportContext &ctx, ValueId x, llvm::StringRef suffix, llvm::
                     name);
 }
 
+ValueId appendToPast(ImportContext &ctx, ValueId past, ValueId update, llvm::StringRef suffix,
+                     llvm::StringRef name) {
+  constexpr int kRows = 2;
+  ir::KvWrite op;
+  op.axis = kRows;
+  op.offset = ctx.b.fact(past).shape[kRows];
+  op.capacity = op.offset + ctx.b.fact(update).shape[kRows];
+  op.tail = ir::KvTail::kKeep;
+  return ctx.b.add1(op, {past, update}, suffix, name);
+}
+
 ValueId sliceAxis(ImportContext &ctx, ValueId x, int64_t axis, const Dim &start, const Dim &length,
                   llvm::StringRef suffix) {
   return ctx.add(ir::Slice{axis, start, length, 1}, {x}, suffix);
