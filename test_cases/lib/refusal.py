@@ -59,7 +59,7 @@ def loosen(proto, name):
 
 def operator_parts(op_type, feeds, output, **options):
     """(model, feeds) of one node whose input shapes are fixed. `output`: (name, type, dims)."""
-    dims = {name: array.shape for name, array in feeds.items()}
+    dims = {name: array.shape for name, array in feeds.items() if array is not None}
     weights = options.get("weights", ())
     proto = Operator(op_type, feeds, dims, **options).model([output])
     return proto, {name: array for name, array in feeds.items() if name not in weights}

@@ -1,0 +1,10 @@
+"""The bias is part of the sum, beta is not."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.microsoft import skip_layer_norm_case
+
+skip_layer_norm_case(__file__, bias=True, total=True)
