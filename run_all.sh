@@ -59,7 +59,7 @@ sanitized() { clang_build "$1" unit_tests && unit_tests "build-$1"; }
 embedding() {
   local work example
   work=$(mktemp -d) || return 1
-  trap 'rm -rf "$work"' EXIT
+  trap "rm -rf '$work'" EXIT  # expanded now: the variable is gone when the shell leaves
   cmake --install build --prefix "$work/prefix" >/dev/null || return 1
   for example in examples/*/CMakeLists.txt; do
     example=$(dirname "$example")
