@@ -1,11 +1,10 @@
 // MatMul on oneDNN: f32 and, where the machine has the dot product, bf16 as they are; f16 and other bf16 widened to f32 in panels of
 // the right operand, so that a whole weight is never copied.
-#include "kernels/constant_view.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rows.h"
 
-#include "dnnl.hpp"
+#include <dnnl.hpp>
 
 #include <deque>
 #include <mutex>
