@@ -178,13 +178,16 @@ private:
     os_ << ')';
   }
 
+  // `binary {kind=add}` and `cast {to=f32}` say what they do even at the default.
+  static bool namesOperation(llvm::StringRef field) { return field == "kind" || field == "to"; }
+
   void printFields(const Op &op) {
     std::visit(
         [this](const auto &fields) {
           using T = std::decay_t<decltype(fields)>;
           const char *separator = " {";
           zipFields(fields, T{}, [&](const char *name, const auto &value, const auto &byDefault) {
-            if (sameValue(value, byDefault))
+            if (sameValue(value, byDefault) && !namesOperation(name))
               return;
             os_ << separator << name << '=';
             print(value);

@@ -10,4 +10,4 @@ from test_cases.lib.refusal import write_refusal
 
 proto, feeds = Gqa(rows=1, past=4).parts(__file__)
 feeds["value"] = feeds["value"][:1].copy()
-write_refusal(__file__, proto, ["value", "batch"], feeds=feeds)
+write_refusal(__file__, proto, ["value", "axis 0"], feeds=feeds)
