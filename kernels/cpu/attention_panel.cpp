@@ -418,7 +418,7 @@ HWY_INLINE void storeBFloat16(const float *from, int64_t count, uint16_t *to) {
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
     const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
     const auto quiet = hn::Or(bits, hn::Set(du, 0x400000u));
-    const auto isNan = hn::RebindMask(du, hn::Ne(x, x));
+    const auto isNan = hn::RebindMask(du, hn::IsNaN(x));
     const auto top = hn::ShiftRight<16>(hn::IfThenElse(isNan, quiet, rounded));
     hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(I(), top)), narrow, to + i);
   }

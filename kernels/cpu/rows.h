@@ -1,4 +1,5 @@
-// The rows of the CPU backend, one array a file; rows.cpp joins them. What has no row here runs on its reference kernel.
+// The rows of the CPU backend, one array a file; rows.cpp joins them. What has no row here runs on
+// its reference kernel.
 #pragma once
 
 #include "kernels/kernel.h"
@@ -6,6 +7,9 @@
 namespace engine::cpu {
 
 llvm::ArrayRef<KernelRow> matmulRows();
+llvm::ArrayRef<KernelRow> normRows();
+llvm::ArrayRef<KernelRow> pointwiseRows();
+llvm::ArrayRef<KernelRow> ropeRows();
 llvm::ArrayRef<KernelRow> sdpaRows();
 
 } // namespace engine::cpu
