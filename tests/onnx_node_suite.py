@@ -178,6 +178,8 @@ def generate(work, rows):
 def run(engine, work, names):
     """Failure reasons by test; empty for those that passed."""
     done = subprocess.run([engine, "test", *names], cwd=work, stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1):
+        print(f"engine test ended with {done.returncode}")
     reasons, current = {}, None
     for line in done.stdout.splitlines():
         if line.startswith("    "):
