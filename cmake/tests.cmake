@@ -1,4 +1,4 @@
-# unit_tests from tests/*.cpp, benchmarks from bench/*.cpp (one executable per file).
+# unit_tests from tests/*.cpp, test programs from tests/programs/*.cpp, benchmarks from bench/*.cpp (one executable per file).
 option(ENGINE_TESTS "build the unit tests" ON)
 file(GLOB test_sources CONFIGURE_DEPENDS tests/*.cpp)
 if(ENGINE_TESTS AND test_sources)
@@ -9,6 +9,16 @@ if(ENGINE_TESTS AND test_sources)
   target_link_libraries(unit_tests PRIVATE engine_core doctest::doctest nlohmann_json::nlohmann_json)
   # Tests run in the repository root and name files relative to it.
   doctest_discover_tests(unit_tests WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endif()
+
+# Test programs of their own: one executable a file.
+file(GLOB program_sources CONFIGURE_DEPENDS tests/programs/*.cpp)
+if(ENGINE_TESTS)
+  foreach(source IN LISTS program_sources)
+    cmake_path(GET source STEM name)
+    add_executable(test_${name} ${source})
+    target_link_libraries(test_${name} PRIVATE engine_core)
+  endforeach()
 endif()
 
 option(ENGINE_BENCH "build the benchmarks, if Google Benchmark is found" ON)
