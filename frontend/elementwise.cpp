@@ -21,8 +21,7 @@ template <BinaryKind Kind> void importBinary(ImportContext &ctx) {
   ctx.emit(ir::Binary{Kind}, {ctx.required(0, "A"), ctx.required(1, "B")});
 }
 
-// --- Variadic: one operator after the other, f16 and bf16 in f32 so that they round once
-// -------------------------------
+// --- Variadic: one operator after the other, f16 and bf16 in f32 so that they round once ---------
 
 ValueId chain(ImportContext &ctx, BinaryKind kind, DType type) {
   ValueId result = asType(ctx, ctx.required(0, "data_0"), type, "wide_0");
@@ -51,8 +50,7 @@ void importMean(ImportContext &ctx) {
   setAs(ctx, ctx.add(ir::Binary{BinaryKind::kDiv}, {sum, count}, "mean"), type);
 }
 
-// --- With attributes
-// ---------------------------------------------------------------------------------------------------
+// --- With attributes -----------------------------------------------------------------------------
 
 void importMod(ImportContext &ctx) {
   const bool truncates = ctx.attrs.flag("fmod", false);
@@ -81,8 +79,7 @@ void importIsInf(ImportContext &ctx) {
   ctx.emit(ir::Binary{BinaryKind::kEqual}, {x, bound});
 }
 
-// --- Clip
-// --------------------------------------------------------------------------------------------------------------
+// --- Clip ----------------------------------------------------------------------------------------
 
 // A bound has one element and no influence on the shape.
 ValueId clipBound(ImportContext &ctx, size_t input, const char *name) {
@@ -120,8 +117,7 @@ void importClipAttributes(ImportContext &ctx) {
   emitClip(ctx, low, bound("max"));
 }
 
-// --- Activations
-// -------------------------------------------------------------------------------------------------------
+// --- Activations ---------------------------------------------------------------------------------
 
 void importGelu(ImportContext &ctx) {
   const std::string approximate = ctx.attrs.text("approximate", "none");
@@ -159,8 +155,7 @@ template <UnaryKind Kind> void importBiasedGelu(ImportContext &ctx) {
   setAs(ctx, ctx.add(ir::Unary{Kind}, {sum}, "gelu"), type);
 }
 
-// --- Where, Cast, Dropout
-// ----------------------------------------------------------------------------------------------
+// --- Where, Cast, Dropout ------------------------------------------------------------------------
 
 void importWhere(ImportContext &ctx) {
   ctx.emit(ir::Where{}, {ctx.required(0, "condition"), ctx.required(1, "X"), ctx.required(2, "Y")});
@@ -203,8 +198,7 @@ void importDropout(ImportContext &ctx) {
 
 } // namespace
 
-// --- Table
-// -------------------------------------------------------------------------------------------------------------
+// --- Table ---------------------------------------------------------------------------------------
 
 template <UnaryKind Kind>
 static constexpr ImporterRow unary(const char *type, int since, const char *types) {

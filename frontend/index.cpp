@@ -8,8 +8,7 @@ using ir::ValueId;
 
 namespace {
 
-// --- Gather
-// ------------------------------------------------------------------------------------------------------------
+// --- Gather --------------------------------------------------------------------------------------
 
 void importGather(ImportContext &ctx) {
   const ValueId data = ctx.required(0, "data"), indices = ctx.required(1, "indices");
@@ -26,8 +25,7 @@ void importGatherNd(ImportContext &ctx) {
   ctx.emit(ir::GatherNd{ctx.attrs.integer("batch_dims", 0)}, {data, indices});
 }
 
-// --- Scatter
-// -----------------------------------------------------------------------------------------------------------
+// --- Scatter -------------------------------------------------------------------------------------
 
 // "add" and "mul" from opset 16 on, "max" and "min" from 18 on.
 ir::ScatterReduction reductionOf(const ImportContext &ctx) {
@@ -55,8 +53,7 @@ void importScatterElements(ImportContext &ctx) {
            {data, indices, ctx.required(2, "updates")});
 }
 
-// --- TopK
-// --------------------------------------------------------------------------------------------------------------
+// --- TopK ----------------------------------------------------------------------------------------
 
 void importTopK(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "X");

@@ -13,8 +13,7 @@ void importMatMul(ImportContext &ctx) {
   ctx.emit(ir::MatMul{}, {ctx.required(0, "A"), ctx.required(1, "B")});
 }
 
-// --- Gemm: alpha * A * B + beta * C
-// ------------------------------------------------------------------------------------
+// --- Gemm: alpha * A * B + beta * C --------------------------------------------------------------
 
 ValueId matrix(ImportContext &ctx, size_t input, const char *name, const char *transposeFlag) {
   const ValueId value = ctx.required(input, name);
@@ -54,8 +53,7 @@ void importGemm(ImportContext &ctx) {
   ctx.emit(ir::Binary{ir::BinaryKind::kAdd}, {product, bias});
 }
 
-// --- FusedMatMul
-// -------------------------------------------------------------------------------------------------------
+// --- FusedMatMul ---------------------------------------------------------------------------------
 
 // transBatch moves axis 0 behind the batch axes; trans exchanges the last two axes then.
 ValueId arranged(ImportContext &ctx, size_t input, const char *name, const char *trans,

@@ -9,8 +9,7 @@ using ir::ValueId;
 
 namespace {
 
-// --- Softmax
-// -----------------------------------------------------------------------------------------------------------
+// --- Softmax -------------------------------------------------------------------------------------
 
 template <bool Log> void importSoftmax(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "input");
@@ -33,8 +32,7 @@ template <bool Log> void importCoercedSoftmax(ImportContext &ctx) {
   ctx.emit(ir::Reshape{shape}, {soft});
 }
 
-// --- Norms
-// -------------------------------------------------------------------------------------------------------------
+// --- Norms ---------------------------------------------------------------------------------------
 
 void expectFloatStash(const ImportContext &ctx) {
   if (const int64_t stash = ctx.attrs.integer("stash_type", 1); stash != 1)
@@ -98,8 +96,7 @@ void importLayerNorm(ImportContext &ctx) {
   emitLayerNorm(ctx, {axis, ctx.attrs.real("epsilon", 1e-5f)}, {x, scale, ctx.input(2)});
 }
 
-// --- com.microsoft: input + skip (+ bias) first
-// ------------------------------------------------------------------------
+// --- com.microsoft: input + skip (+ bias) first --------------------------------------------------
 
 // skip has input's shape, or lacks or broadcasts its batch axis.
 void expectSkip(const ImportContext &ctx) {

@@ -9,8 +9,7 @@ using ir::ValueId;
 
 namespace {
 
-// --- DequantizeLinear
-// --------------------------------------------------------------------------------------------------
+// --- DequantizeLinear ----------------------------------------------------------------------------
 
 DType outputType(const ImportContext &ctx) {
   const int64_t given = ctx.attrs.integer("output_dtype", 0);
@@ -44,8 +43,7 @@ void importDequantize(ImportContext &ctx) {
   ctx.emit(op, {x, scale, perTensor ? likeScale(ctx) : ctx.input(2)});
 }
 
-// --- MatMulNBits
-// -------------------------------------------------------------------------------------------------------
+// --- MatMulNBits ---------------------------------------------------------------------------------
 
 void expectOneOf(int64_t value, llvm::ArrayRef<int64_t> allowed, const char *attribute) {
   if (llvm::is_contained(allowed, value))
@@ -76,8 +74,7 @@ void importMatMulNBits(ImportContext &ctx) {
   ctx.emit(op, {a, b, scales, ctx.input(3), ctx.input(5)});
 }
 
-// --- GatherBlockQuantized
-// ----------------------------------------------------------------------------------------------
+// --- GatherBlockQuantized ------------------------------------------------------------------------
 
 void importGatherBlockQuantized(ImportContext &ctx) {
   const ValueId data = ctx.required(0, "data"), indices = ctx.required(1, "indices"),

@@ -9,8 +9,7 @@ using ir::ValueId;
 
 namespace {
 
-// --- Reduce
-// ------------------------------------------------------------------------------------------------------------
+// --- Reduce --------------------------------------------------------------------------------------
 
 // Axes are an attribute before opset 13 (ReduceSum) or 18 (the others).
 template <ReduceKind Kind> constexpr int axesInputSince() {
@@ -55,8 +54,7 @@ template <ReduceKind Kind> void importReduce(ImportContext &ctx) {
   ctx.emit(ir::Reduce{Kind, axes, keepDims}, {x});
 }
 
-// --- ArgMax, ArgMin, CumSum
-// --------------------------------------------------------------------------------------------
+// --- ArgMax, ArgMin, CumSum ----------------------------------------------------------------------
 
 template <bool Largest> void importArgReduce(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "data");

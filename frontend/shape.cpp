@@ -16,8 +16,7 @@ namespace {
 
 ir::Shape shapeOf(const ImportContext &ctx, size_t input) { return ctx.fact(input).shape; }
 
-// --- Shape, Size
-// -------------------------------------------------------------------------------------------------------
+// --- Shape, Size ---------------------------------------------------------------------------------
 
 void importShape(ImportContext &ctx) {
   ctx.required(0, "data");
@@ -37,8 +36,7 @@ void importSize(ImportContext &ctx) {
   ctx.emit(ir::DimValues{DType::kI64, {}, {ir::product(shapeOf(ctx, 0))}}, {});
 }
 
-// --- Reshape and what it can say
-// ---------------------------------------------------------------------------------------
+// --- Reshape and what it can say -----------------------------------------------------------------
 
 void emitReshape(ImportContext &ctx, const ir::Shape &dims) {
   if (dims == shapeOf(ctx, 0))
@@ -148,8 +146,7 @@ void importUnsqueeze(ImportContext &ctx) {
   emitReshape(ctx, dims);
 }
 
-// --- Transpose, Expand, Concat, Tile
-// -----------------------------------------------------------------------------------
+// --- Transpose, Expand, Concat, Tile -------------------------------------------------------------
 
 void importTranspose(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "data");
@@ -199,8 +196,7 @@ void importTile(ImportContext &ctx) {
   ctx.emit(ir::Tile{ir::Shape(repeats)}, {x});
 }
 
-// --- Slice
-// -------------------------------------------------------------------------------------------------------------
+// --- Slice ---------------------------------------------------------------------------------------
 
 struct SliceBounds {
   Ints axes;
@@ -307,8 +303,7 @@ void importSlice(ImportContext &ctx) {
   ctx.emit(ir::SliceAt{axes}, {x, starts, ends, steps});
 }
 
-// --- Split
-// -------------------------------------------------------------------------------------------------------------
+// --- Split ---------------------------------------------------------------------------------------
 
 // Parts of equal length; the last one is shorter from opset 18 on, if it must be.
 Dims equalParts(const ImportContext &ctx, const Dim &length, int64_t count) {
@@ -366,8 +361,7 @@ void importSplit(ImportContext &ctx) {
   }
 }
 
-// --- Pad
-// ---------------------------------------------------------------------------------------------------------------
+// --- Pad -----------------------------------------------------------------------------------------
 
 ir::PadMode padMode(const ImportContext &ctx) {
   const std::string mode = ctx.attrs.text("mode", "constant");
@@ -422,8 +416,7 @@ void importPad(ImportContext &ctx) {
   ctx.emit(ir::Pad{mode, pads}, operands);
 }
 
-// --- ConstantOfShape, Range, Trilu
-// -------------------------------------------------------------------------------------
+// --- ConstantOfShape, Range, Trilu ---------------------------------------------------------------
 
 void importConstantOfShape(ImportContext &ctx) {
   ctx.required(0, "input");

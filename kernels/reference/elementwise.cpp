@@ -13,8 +13,7 @@ template <class C> using RowBuffer = std::array<C, kMaxRow>;
 template <class C> using UnaryFunction = C (*)(C);
 template <class C> using BinaryFunction = C (*)(C, C);
 
-// --- Unary
-// -------------------------------------------------------------------------------------------------------------
+// --- Unary ---------------------------------------------------------------------------------------
 
 double sigmoid(double x) {
   if (x >= 0)
@@ -134,8 +133,7 @@ void runUnary(const ir::Unary &op, const KernelCall &call) {
   });
 }
 
-// --- Binary
-// ------------------------------------------------------------------------------------------------------------
+// --- Binary --------------------------------------------------------------------------------------
 
 // NaN in either operand gives NaN.
 double minOf(double a, double b) { return std::isnan(a) || a < b ? a : b; }
@@ -294,8 +292,7 @@ void runBinary(const ir::Binary &op, const KernelCall &call) {
   });
 }
 
-// --- Where, Cast
-// -------------------------------------------------------------------------------------------------------
+// --- Where, Cast ---------------------------------------------------------------------------------
 
 void runWhere(const ir::Where &, const KernelCall &call) {
   const View y = call.result(0);

@@ -31,8 +31,7 @@ View at(View view, llvm::ArrayRef<int64_t> index) {
   return view;
 }
 
-// --- Gather
-// ------------------------------------------------------------------------------------------------------------
+// --- Gather --------------------------------------------------------------------------------------
 
 void runGather(const ir::Gather &op, const KernelCall &call) {
   const View x = call.operand(0), indices = call.operand(1);
@@ -93,8 +92,7 @@ void runGatherNd(const ir::GatherNd &op, const KernelCall &call) {
   });
 }
 
-// --- Scatter
-// -----------------------------------------------------------------------------------------------------------
+// --- Scatter -------------------------------------------------------------------------------------
 
 template <class C> C combined(ir::ScatterReduction reduction, C old, C update) {
   switch (reduction) {
@@ -159,8 +157,7 @@ void runScatterElements(const ir::ScatterElements &op, const KernelCall &call) {
   });
 }
 
-// --- TopK
-// --------------------------------------------------------------------------------------------------------------
+// --- TopK ----------------------------------------------------------------------------------------
 
 bool isNan(double value) { return std::isnan(value); }
 template <class C> bool isNan(C) { return false; }

@@ -5,8 +5,7 @@ namespace engine {
 namespace reference {
 namespace {
 
-// --- Reshape, Transpose, Expand
-// ----------------------------------------------------------------------------------------
+// --- Reshape, Transpose, Expand ------------------------------------------------------------------
 
 // The result is dense: in row-major order it is the operand.
 void copyReshaped(const KernelCall &call) {
@@ -34,8 +33,7 @@ void runFill(const ir::Fill &, const KernelCall &call) {
 }
 void runFillTo(const ir::FillTo &, const KernelCall &call) { runFill({}, call); }
 
-// --- Slice
-// -------------------------------------------------------------------------------------------------------------
+// --- Slice ---------------------------------------------------------------------------------------
 
 void runSlice(const ir::Slice &op, const KernelCall &call) {
   const std::optional<View> part = asView(op, call.operand(0), call.symbols);
@@ -69,8 +67,7 @@ void runSliceAt(const ir::SliceAt &op, const KernelCall &call) {
   copyView(x, y);
 }
 
-// --- Concat
-// ------------------------------------------------------------------------------------------------------------
+// --- Concat --------------------------------------------------------------------------------------
 
 void runConcat(const ir::Concat &op, const KernelCall &call) {
   const View y = call.result(0);
@@ -85,8 +82,7 @@ void runConcat(const ir::Concat &op, const KernelCall &call) {
   }
 }
 
-// --- Pad, Tile: each axis of the result names the operand's index it copies
-// --------------------------------------------
+// --- Pad, Tile: each axis of the result names the operand's index it copies ----------------------
 
 using AxisMap = llvm::SmallVector<int64_t, 0>;
 constexpr int64_t kFilled = -1; // no source: stays as it is
@@ -154,8 +150,7 @@ void runTile(const ir::Tile &, const KernelCall &call) {
   copyMapped(x, y, maps);
 }
 
-// --- Trilu
-// -------------------------------------------------------------------------------------------------------------
+// --- Trilu ---------------------------------------------------------------------------------------
 
 void runTrilu(const ir::Trilu &op, const KernelCall &call) {
   const View x = call.operand(0), y = call.result(0);
@@ -173,8 +168,7 @@ void runTrilu(const ir::Trilu &op, const KernelCall &call) {
   });
 }
 
-// --- Range
-// -------------------------------------------------------------------------------------------------------------
+// --- Range ---------------------------------------------------------------------------------------
 
 void runRange(const ir::Range &, const KernelCall &call) {
   const View y = call.result(0);

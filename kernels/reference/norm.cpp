@@ -10,8 +10,7 @@ namespace {
 
 using Doubles = llvm::SmallVector<double, 0>;
 
-// --- Softmax
-// -----------------------------------------------------------------------------------------------------------
+// --- Softmax -------------------------------------------------------------------------------------
 
 // NaN, and a line of -inf alone, give NaN throughout.
 void softmaxInPlace(llvm::MutableArrayRef<double> line, bool log) {
@@ -42,8 +41,7 @@ void runSoftmax(const ir::Softmax &op, const KernelCall &call) {
   });
 }
 
-// --- Norms
-// -------------------------------------------------------------------------------------------------------------
+// --- Norms ---------------------------------------------------------------------------------------
 
 double mean(llvm::ArrayRef<double> values) {
   double sum = 0;

@@ -99,8 +99,7 @@ private:
 
 double middleOf(int64_t bits) { return static_cast<double>(int64_t{1} << (bits - 1)); }
 
-// --- QuantMatMul
-// -------------------------------------------------------------------------------------------------------
+// --- QuantMatMul ---------------------------------------------------------------------------------
 
 void runQuantMatMul(const ir::QuantMatMul &op, const KernelCall &call) {
   const View y = call.result(0);
@@ -128,8 +127,7 @@ void runQuantMatMul(const ir::QuantMatMul &op, const KernelCall &call) {
   storeAll<double>(y, products);
 }
 
-// --- QuantGather
-// -------------------------------------------------------------------------------------------------------
+// --- QuantGather ---------------------------------------------------------------------------------
 
 // An index picks data[index], which has all axes but the first: these are rows of the last axis
 // again.
@@ -154,8 +152,7 @@ void runQuantGather(const ir::QuantGather &op, const KernelCall &call) {
   }
 }
 
-// --- Dequantize
-// --------------------------------------------------------------------------------------------------------
+// --- Dequantize ----------------------------------------------------------------------------------
 
 // Where the scale of element i of x stands among the scales, both row-major.
 class ScaleIndex {

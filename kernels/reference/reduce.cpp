@@ -8,8 +8,7 @@ namespace engine {
 namespace reference {
 namespace {
 
-// --- Reduce
-// ------------------------------------------------------------------------------------------------------------
+// --- Reduce --------------------------------------------------------------------------------------
 
 bool isNan(double value) { return std::isnan(value); }
 template <class C> bool isNan(C) { return false; }
@@ -132,8 +131,7 @@ void runReduce(const ir::Reduce &op, const KernelCall &call) {
   });
 }
 
-// --- ArgReduce
-// ---------------------------------------------------------------------------------------------------------
+// --- ArgReduce -----------------------------------------------------------------------------------
 
 template <class C> bool better(C candidate, C best, const ir::ArgReduce &op) {
   if (candidate == best)
@@ -163,8 +161,7 @@ void runArgReduce(const ir::ArgReduce &op, const KernelCall &call) {
   });
 }
 
-// --- CumSum
-// ------------------------------------------------------------------------------------------------------------
+// --- CumSum --------------------------------------------------------------------------------------
 
 template <class C> void accumulate(llvm::MutableArrayRef<C> line, const ir::CumSum &op) {
   C sum = 0;

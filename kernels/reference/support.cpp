@@ -8,8 +8,7 @@
 
 namespace engine::reference {
 
-// --- Views
-// -----------------------------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
 llvm::ArrayRef<int64_t> dimsOf(const View &view) {
   return {view.dims, static_cast<size_t>(view.rank)};
@@ -110,8 +109,7 @@ void forEachInner(llvm::ArrayRef<View> views, int outerRank,
   }
 }
 
-// --- Rows of elements
-// --------------------------------------------------------------------------------------------------
+// --- Rows of elements ----------------------------------------------------------------------------
 
 namespace {
 
@@ -367,8 +365,7 @@ template double loadScalar(const View &);
 template int64_t loadScalar(const View &);
 template uint64_t loadScalar(const View &);
 
-// --- Faults of the data
-// ------------------------------------------------------------------------------------------------
+// --- Faults of the data --------------------------------------------------------------------------
 
 int64_t checkedIndex(int64_t index, int64_t size, llvm::StringRef operand) {
   if (index < -size || index >= size)

@@ -15,8 +15,7 @@ namespace engine::reference {
 
 using Index = llvm::SmallVector<int64_t, kMaxRank>;
 
-// --- Views
-// -----------------------------------------------------------------------------------------------------------
+// --- Views ---------------------------------------------------------------------------------------
 
 llvm::ArrayRef<int64_t> dimsOf(const View &view);
 // The view at one index of an axis, without that axis.
@@ -35,8 +34,7 @@ int normalAxis(int64_t axis, int rank);
 void forEachInner(llvm::ArrayRef<View> views, int outerRank,
                   llvm::function_ref<void(llvm::ArrayRef<View>)> f);
 
-// --- Rows of elements
-// --------------------------------------------------------------------------------------------------
+// --- Rows of elements ----------------------------------------------------------------------------
 
 // `count` elements of a view, `stride` elements apart, the first `offset` elements behind `data`.
 struct Row {
@@ -87,8 +85,7 @@ template <class C> C times(C a, C b) {
     return static_cast<C>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
-// --- Faults of the data
-// ------------------------------------------------------------------------------------------------
+// --- Faults of the data --------------------------------------------------------------------------
 
 // "index 7 is out of range [-5, 5)", at the operand. A negative index counts from the end.
 int64_t checkedIndex(int64_t index, int64_t size, llvm::StringRef operand);
