@@ -489,9 +489,13 @@ private:
       return;
     if (!readsPast_)
       return setPresent(keys_, values_);
-    if (a_.windowedCache)
-      return setPresent(evicted(pastKey_, k_, kPresentKey), evicted(pastValue_, v_, kPresentValue));
-    setPresent(written(pastKey_, k_, kPresentKey), written(pastValue_, v_, kPresentValue));
+    const ValueId key = renewed(pastKey_, k_, kPresentKey);
+    const ValueId value = renewed(pastValue_, v_, kPresentValue);
+    setPresent(key, value);
+  }
+
+  ValueId renewed(ValueId past, ValueId update, Output output) {
+    return a_.windowedCache ? evicted(past, update, output) : written(past, update, output);
   }
 
   std::string presentName(Output output) const {

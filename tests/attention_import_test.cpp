@@ -57,6 +57,22 @@ std::string refusals(const NodeCase &c) {
   return text;
 }
 
+// The operators that a node becomes: the graph's text without inputs, outputs, facts and origins.
+std::string operators(const NodeCase &c) {
+  frontend::Blockers blockers;
+  const ir::Model model = load(c, blockers);
+  if (!blockers.messages.empty())
+    return blockers.messages[0];
+  llvm::SmallVector<llvm::StringRef, 32> lines;
+  const std::string all = ir::str(model.graph);
+  llvm::StringRef(all).split(lines, '\n');
+  std::string text = "\n";
+  for (llvm::StringRef line : lines)
+    if (line.startswith("%"))
+      text += line.split(" : ").first.str() + "\n";
+  return text;
+}
+
 bool contains(llvm::StringRef text, llvm::StringRef part) {
   return text.find(part) != llvm::StringRef::npos;
 }
@@ -445,4 +461,208 @@ TEST_CASE("RotaryEmbedding and TensorScatter: what is refused") {
        "input 'update': shape [B, 1, S, 5], expected [B, 1, S, 4]"},
   };
   checkRefusals(cases);
+}
+
+struct Becomes {
+  std::string why;
+  NodeCase node;
+  std::string expected;
+};
+
+TEST_CASE("what the operators become") {
+  NodeCase packed = gqa();
+  packed.inputs[0].dims = {"B", "S", 16};
+  packed = with(with(packed, 1, {""}), 2, {""});
+  packed =
+      with(with(with(packed, 7, {"cos_cache", kFloat, {32, 2}}), 8, {"sin_cache", kFloat, {32, 2}}),
+           attribute("do_rotary", 1));
+  NodeCase windowed =
+      with(with(gqa(), attribute("local_window_size", 4)), attribute("sliding_window_cache", 1));
+  windowed = with(windowed, 10, {"attention_bias", kFloat, {1, 1, "S", "T"}});
+  NodeCase ragged =
+      with(with(gqa(), 16, {"query_seqlens", kInt32, {"B"}}), 11, {"head_sink", kFloat, {2}});
+  ragged = with(ragged, attribute("softcap", 30.0f));
+  NodeCase int4 = gqa();
+  for (size_t i : {3, 4})
+    int4.inputs[i] = {i == 3 ? "past_key" : "past_value", kUint8, {"B", 1, "P", 2}};
+  int4 = with(with(int4, 12, {"k_scale", kFloat, {1}}), 13, {"v_scale", kFloat, {1}});
+  int4 = with(with(with(int4, attribute("k_quant_type", "PER_TENSOR")),
+                   attribute("v_quant_type", "PER_TENSOR")),
+              attribute("kv_cache_bit_width", 4));
+  NodeCase prompt = withOutputs(with(with(gqa(), 3, {""}), 4, {""}),
+                                {"out", "present_key", "present_value", "qk"});
+  prompt = with(prompt, attribute("qk_output", 2));
+  const NodeCase borrowed =
+      with(with(gqa(), 1, {"key", kFloat, {"B", 0, 4}}), 2, {"value", kFloat, {"B", 0, 4}});
+
+  NodeCase past = with(with(attention(25), 4, {"past_key", kFloat, {"B", 1, "P", 4}}), 5,
+                       {"past_value", kFloat, {"B", 1, "P", 4}});
+  past = with(withOutputs(past, {"Y", "present_key", "present_value", "scores"}),
+              attribute("is_causal", 1));
+  past = with(with(past, attribute("left_window_size", 7)), attribute("qk_matmul_output_mode", 2));
+  NodeCase external = with(with(attention(), 6, {"nonpad_kv_seqlen", kInt64, {"B"}}), 3,
+                           {"attn_mask", kBool, {2, "S", "M"}});
+  external.inputs[0].dims = {"B", "S", 8};
+  external.inputs[1].dims = external.inputs[2].dims = {"B", "L", 4};
+  external = with(with(external, attribute("q_num_heads", 2)), attribute("kv_num_heads", 1));
+  NodeCase heads = with(with(multiHead(), 3, {"bias", kFloat, {24}}), 4,
+                        {"key_padding_mask", kInt32, {"B", "L"}});
+  heads = with(heads, attribute("unidirectional", 1));
+  const NodeCase offset = {"com.microsoft",
+                           "RotaryEmbedding",
+                           1,
+                           {{"input", kFloat, {"B", "S", 8}},
+                            {"position_ids", kInt64, {1}},
+                            {"cos_cache", kFloat, {32, 2}},
+                            {"sin_cache", kFloat, {32, 2}}},
+                           {"output"},
+                           {}};
+  const Becomes cases[] = {
+      {"GQA, packed, rotary, over a past", packed, R"(
+%n.qkv_heads = reshape(%query) {dims=[B, S, 4, 4]}
+%n.q_heads = slice(%n.qkv_heads) {axis=2, length=2}
+%n.k_heads = slice(%n.qkv_heads) {axis=2, start=2, length=1}
+%n.v_heads = slice(%n.qkv_heads) {axis=2, start=3, length=1}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.lengths, _, %n.lengths.keyLen, %n.lengths.writeStart, _, _ = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length) {batch=B, queries=S, new_rows=S, past_capacity=P, rope_rows=32, has_past=true}
+%n.rope_q = apply_rope(x=%n.q, cos=%cos_cache, sin=%sin_cache, start=%n.lengths)
+%n.rope_k = apply_rope(x=%n.k, cos=%cos_cache, sin=%sin_cache, start=%n.lengths)
+%present_key = kv_write(cache=%past_key, update=%n.rope_k, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+%present_value = kv_write(cache=%past_value, update=%n.v, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+%n.sdpa, _ = sdpa(q=%n.rope_q, k=%present_key, v=%present_value, queryStart=%n.lengths, keyLen=%n.lengths.keyLen) {scale=0.5, band=[.., 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+)"},
+      {"GQA, windowed cache: present comes after its last reader", windowed, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, S, 1, 4]}
+%n.v_heads = reshape(%value) {dims=[B, S, 1, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.check_attention_bias = check_dims(%attention_bias) {item="input 'attention_bias'", actual=[1, 1, S, T], expected=[B, 2, S, $total_sequence_length], or_one=[0, 1]}
+%n.lengths, %n.lengths.queryLen, %n.lengths.keyLen, _, %n.lengths.keyStart, %n.lengths.split = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length) {batch=B, queries=S, new_rows=S, past_capacity=P, rope_rows=-1, window=4, windowed=true, has_past=true}
+%n.sdpa, _ = sdpa(q=%n.q, k=%past_key, v=%past_value, kNew=%n.k, vNew=%n.v, bias=%n.check_attention_bias, queryStart=%n.lengths, keyLen=%n.lengths.keyLen, keyStart=%n.lengths.keyStart, split=%n.lengths.split) {scale=0.5, band=[3, 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+%present_key = kv_evict(%past_key, %n.k, %n.lengths.split, %n.lengths.keyStart, %n.lengths.queryLen) {window=4}
+%present_value = kv_evict(%past_value, %n.v, %n.lengths.split, %n.lengths.keyStart, %n.lengths.queryLen) {window=4}
+)"},
+      {"GQA, ragged chunk, sink, softcap", ragged, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, S, 1, 4]}
+%n.v_heads = reshape(%value) {dims=[B, S, 1, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.lengths, %n.lengths.queryLen, %n.lengths.keyLen, %n.lengths.writeStart, _, _ = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length, querySeqlens=%query_seqlens) {batch=B, queries=S, new_rows=S, past_capacity=P, rope_rows=-1, has_past=true}
+%present_key = kv_write(cache=%past_key, update=%n.k, start=%n.lengths.writeStart, len=%n.lengths.queryLen) {capacity=max($total_sequence_length, P), tail=zero}
+%present_value = kv_write(cache=%past_value, update=%n.v, start=%n.lengths.writeStart, len=%n.lengths.queryLen) {capacity=max($total_sequence_length, P), tail=zero}
+%n.sdpa, _ = sdpa(q=%n.q, k=%present_key, v=%present_value, sink=%head_sink, queryStart=%n.lengths, queryLen=%n.lengths.queryLen, keyLen=%n.lengths.keyLen) {scale=0.5, softcap=30, band=[.., 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+)"},
+      {"GQA, int4 cache", int4, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, S, 1, 4]}
+%n.v_heads = reshape(%value) {dims=[B, S, 1, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.k_scale = reshape(%k_scale) {dims=[1]}
+%n.v_scale = reshape(%v_scale) {dims=[1]}
+%n.lengths, _, %n.lengths.keyLen, %n.lengths.writeStart, _, _ = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length) {batch=B, queries=S, new_rows=S, past_capacity=P, rope_rows=-1, has_past=true}
+%n.k_codes = kv_quantize(%n.k, %n.k_scale) {bits=4}
+%n.v_codes = kv_quantize(%n.v, %n.v_scale) {bits=4}
+%present_key = kv_write(cache=%past_key, update=%n.k_codes, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+%present_value = kv_write(cache=%past_value, update=%n.v_codes, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+%n.sdpa, _ = sdpa(q=%n.q, k=%present_key, v=%present_value, kScale=%n.k_scale, vScale=%n.v_scale, queryStart=%n.lengths, keyLen=%n.lengths.keyLen) {scale=0.5, band=[.., 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+)"},
+      {"GQA, no past: the new rows are the cache", prompt, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, S, 1, 4]}
+%n.v_heads = reshape(%value) {dims=[B, S, 1, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.lengths, _, %n.lengths.keyLen, _, _, _ = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length) {batch=B, queries=S, new_rows=S, rope_rows=-1}
+%n.sdpa, %qk = sdpa(q=%n.q, k=%n.k, v=%n.v, queryStart=%n.lengths, keyLen=%n.lengths.keyLen) {scale=0.5, band=[.., 0], scores=probabilities, score_columns=$total_sequence_length}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+)"},
+      {"GQA, borrowed cache: read as it is", borrowed, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, 0, 1, 4]}
+%n.v_heads = reshape(%value) {dims=[B, 0, 1, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.lengths, _, %n.lengths.keyLen, %n.lengths.writeStart, _, _ = cache_lengths(seqlens=%seqlens_k, total=%total_sequence_length) {batch=B, queries=S, past_capacity=P, rope_rows=-1, has_past=true}
+%n.sdpa, _ = sdpa(q=%n.q, k=%past_key, v=%past_value, queryStart=%n.lengths, keyLen=%n.lengths.keyLen) {scale=0.5, band=[.., 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+%present_key = kv_write(cache=%past_key, update=%n.k, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+%present_value = kv_write(cache=%past_value, update=%n.v, start=%n.lengths.writeStart) {capacity=max($total_sequence_length, P), tail=zero}
+)"},
+      {"Attention 25 with past, window and scores", past, R"(
+%present_key = kv_write(cache=%past_key, update=%K) {capacity=L + P, offset=P}
+%present_value = kv_write(cache=%past_value, update=%V) {capacity=L + P, offset=P}
+%Y, %scores = sdpa(q=%Q, k=%present_key, v=%present_value) {scale=0.5, band=[7, 0], offset=P, scores=biased, score_columns=L + P}
+)"},
+      {"Attention over an external cache, 3-D", external, R"(
+%n.q_heads = reshape(%Q) {dims=[B, S, 2, 4]}
+%n.q = transpose(%n.q_heads) {perm=[0, 2, 1, 3]}
+%n.k_heads = reshape(%K) {dims=[B, L, 1, 4]}
+%n.k = transpose(%n.k_heads) {perm=[0, 2, 1, 3]}
+%n.v_heads = reshape(%V) {dims=[B, L, 1, 4]}
+%n.v = transpose(%n.v_heads) {perm=[0, 2, 1, 3]}
+%n.check_attn_mask = check_dims(%attn_mask) {item="input 'attn_mask'", actual=[2, S, M], expected=[2, S, L], or_one=[0, 1], or_less=[2]}
+%n.key_lengths = check_lengths(%nonpad_kv_seqlen) {item="input 'nonpad_kv_seqlen'", limit=L}
+%n.mask_4d = reshape(%n.check_attn_mask) {dims=[1, 2, S, M]}
+%n.sdpa, _ = sdpa(q=%n.q, k=%n.k, v=%n.v, mask=%n.mask_4d, keyLen=%n.key_lengths) {scale=0.5, anchor=key_end}
+%n.merged_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%Y = reshape(%n.merged_rows) {dims=[B, S, 8]}
+)"},
+      {"MultiHeadAttention with projection bias and padding", heads, R"(
+%n.q_heads = reshape(%query) {dims=[B, S, 2, 4]}
+%n.k_heads = reshape(%key) {dims=[B, L, 2, 4]}
+%n.v_heads = reshape(%value) {dims=[B, L, 2, 4]}
+%n.q_bias_part = slice(%bias) {length=8}
+%n.q_bias = reshape(%n.q_bias_part) {dims=[2, 4]}
+%n.q_biased = binary(%n.q_heads, %n.q_bias) {kind=add}
+%n.k_bias_part = slice(%bias) {start=8, length=8}
+%n.k_bias = reshape(%n.k_bias_part) {dims=[2, 4]}
+%n.k_biased = binary(%n.k_heads, %n.k_bias) {kind=add}
+%n.v_bias_part = slice(%bias) {start=16, length=8}
+%n.v_bias = reshape(%n.v_bias_part) {dims=[2, 4]}
+%n.v_biased = binary(%n.v_heads, %n.v_bias) {kind=add}
+%n.q = transpose(%n.q_biased) {perm=[0, 2, 1, 3]}
+%n.k = transpose(%n.k_biased) {perm=[0, 2, 1, 3]}
+%n.v = transpose(%n.v_biased) {perm=[0, 2, 1, 3]}
+%n.key_visible = cast(%key_padding_mask) {to=bool}
+%n.key_mask = reshape(%n.key_visible) {dims=[B, 1, 1, L]}
+%n.sdpa, _ = sdpa(q=%n.q, k=%n.k, v=%n.v, mask=%n.key_mask) {scale=0.5, band=[.., 0]}
+%n.output_rows = transpose(%n.sdpa) {perm=[0, 2, 1, 3]}
+%out = reshape(%n.output_rows) {dims=[B, S, 8]}
+)"},
+      {"RotaryEmbedding from an offset", offset, R"(
+%n.start = expand(%position_ids) {dims=[B]}
+%n.heads = reshape(%input) {dims=[B, S, 2, 4]}
+%n.heads_first = transpose(%n.heads) {perm=[0, 2, 1, 3]}
+%n.rope = apply_rope(x=%n.heads_first, cos=%cos_cache, sin=%sin_cache, start=%n.start)
+%n.merged_rows = transpose(%n.rope) {perm=[0, 2, 1, 3]}
+%output = reshape(%n.merged_rows) {dims=[B, S, 8]}
+)"},
+      {"TensorScatter", scatter(), R"(
+%present_cache = kv_write(cache=%past_cache, update=%update, start=%write_indices) {capacity=8}
+)"},
+  };
+  for (const Becomes &c : cases) {
+    CAPTURE(c.why);
+    CHECK(operators(c.node) == c.expected);
+  }
 }
