@@ -10,4 +10,4 @@ from test_cases.lib.refusal import helper, identity_model, write_refusal
 proto = identity_model("Add")
 proto.graph.node[0].input.append("back")
 proto.graph.node.append(helper.make_node("Relu", ["y"], ["back"], name="stranger"))
-write_refusal(__file__, proto, ["strange", "back"])
+write_refusal(__file__, proto, ["'strange'", "'stranger'", "cycle"])
