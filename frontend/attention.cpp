@@ -150,7 +150,7 @@ private:
     valueType_ = ctx_.fact(kValue.index).dtype;
     if (!isFloat(valueType_))
       refuseInput(kValue.name,
-                  std::string("type ") + onnxTypeName(valueType_) + ", expected a float type");
+                  std::string("type ") + dtypeLongName(valueType_) + ", expected a float type");
     k_ = headsFirst(kKey, kvHeads_, "k");
     v_ = headsFirst(kValue, kvHeads_, "v");
     const ir::Shape keyShape = ctx_.b.fact(k_).shape;
@@ -206,7 +206,7 @@ private:
     const DType type = fact.dtype;
     if (type != DType::kBool && !isFloat(type))
       refuseInput(kMask.name,
-                  std::string("type ") + onnxTypeName(type) + ", expected bool or a float type");
+                  std::string("type ") + dtypeLongName(type) + ", expected bool or a float type");
     const ValueId mask = checkedInput(ctx_, kMask, llvm::ArrayRef<DimRule>(all).take_back(rank));
     (type == DType::kBool ? mask_ : bias_) = mask;
   }

@@ -342,7 +342,7 @@ private:
     const DType type = ctx_.fact(input.index).dtype;
     if (type != DType::kF32 && type != DType::kF16 && type != DType::kBF16)
       refuseInput(input.name,
-                  std::string("type ") + onnxTypeName(type) +
+                  std::string("type ") + dtypeLongName(type) +
                       ", expected float, float16 or bfloat16 where k_quant_type is NONE");
     if (input.index == kPastValue.index)
       expectType(ctx_, input, ctx_.fact(kPastKey.index).dtype);

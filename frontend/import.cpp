@@ -7,6 +7,7 @@
 #include "frontend/opsets.h"
 #include "frontend/quote.h"
 #include "frontend/wire.h"
+#include "ir/dtype_name.h"
 #include "ir/view.h"
 
 #include "onnx-ml.pb.h"
@@ -204,6 +205,14 @@ void checkCounts(const ImporterRow &row, const Site &site, std::vector<Error> &f
                          .at("output " + quoted(site.outputs[row.maxOutputs])));
 }
 
+// "f16" -> "float16"
+std::string longName(llvm::StringRef name) {
+  for (int i = 0; i < kNumDTypes; ++i)
+    if (name == dtypeName(static_cast<DType>(i)))
+      return dtypeLongName(static_cast<DType>(i));
+  return name.str();
+}
+
 void checkType(const ImporterRow &row, const Site &site, DType found) {
   llvm::SmallVector<llvm::StringRef, 8> types;
   llvm::StringRef(row.types).split(types, ' ', -1, /*KeepEmpty=*/false);
@@ -211,8 +220,8 @@ void checkType(const ImporterRow &row, const Site &site, DType found) {
     return;
   std::string expected;
   for (llvm::StringRef type : types)
-    expected += (expected.empty() ? "" : ", ") + type.str();
-  throw Error(std::string("has element type ") + dtypeName(found) + ", " + expected +
+    expected += (expected.empty() ? "" : ", ") + longName(type);
+  throw Error(std::string("has element type ") + dtypeLongName(found) + ", " + expected +
               " are supported")
       .at("input " + quoted(site.inputs[0]));
 }

@@ -4,44 +4,6 @@ namespace engine::frontend {
 
 using ir::Dim;
 
-const char *onnxTypeName(DType type) {
-  switch (type) {
-  case DType::kF32:
-    return "float";
-  case DType::kF16:
-    return "float16";
-  case DType::kBF16:
-    return "bfloat16";
-  case DType::kF64:
-    return "double";
-  case DType::kI8:
-    return "int8";
-  case DType::kU8:
-    return "uint8";
-  case DType::kI16:
-    return "int16";
-  case DType::kU16:
-    return "uint16";
-  case DType::kI32:
-    return "int32";
-  case DType::kU32:
-    return "uint32";
-  case DType::kI64:
-    return "int64";
-  case DType::kU64:
-    return "uint64";
-  case DType::kBool:
-    return "bool";
-  case DType::kI4:
-    return "int4";
-  case DType::kU4:
-    return "uint4";
-  case DType::kUndefined:
-    break;
-  }
-  return "undefined";
-}
-
 void refuseInput(llvm::StringRef name, const std::string &fault) {
   throw Error(fault).at("input '" + name.str() + "'");
 }
@@ -54,7 +16,7 @@ void expectType(const ImportContext &ctx, Input input, DType type) {
   const DType found = ctx.fact(input.index).dtype;
   if (found != type)
     refuseInput(input.name,
-                std::string("type ") + onnxTypeName(found) + ", expected " + onnxTypeName(type));
+                std::string("type ") + dtypeLongName(found) + ", expected " + dtypeLongName(type));
 }
 
 void expectRank(const ImportContext &ctx, Input input, int rank) {

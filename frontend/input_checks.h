@@ -3,11 +3,9 @@
 #pragma once
 
 #include "frontend/importer.h"
+#include "ir/dtype_name.h"
 
 namespace engine::frontend {
-
-// "float16", "int32": element types as ONNX writes them.
-const char *onnxTypeName(DType type);
 
 struct Input {
   size_t index;

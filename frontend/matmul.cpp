@@ -30,7 +30,7 @@ ValueId scaledBy(ImportContext &ctx, ValueId value, float factor, const char *na
     return value;
   if (isInteger(type) && factor != static_cast<float>(static_cast<int64_t>(factor)))
     refuseAttribute(name, "value " + std::to_string(factor) + ", expected a whole number for " +
-                              onnxTypeName(type));
+                              dtypeLongName(type));
   return ctx.add(ir::Binary{ir::BinaryKind::kMul}, {value, scalar(ctx, type, factor, name)},
                  std::string("times_") + name);
 }

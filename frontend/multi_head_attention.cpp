@@ -227,12 +227,23 @@ private:
     if (shape.size() != 2)
       refuseInput(kPadding.name, shapeText(ctx_, kPadding) + ", expected [" + batch_.str() +
                                      "] or [" + batch_.str() + ", " + rows_.str() + "]");
-    const bool newOnly = shape[1] == newRows_ && newRows_ != rows_;
-    const ValueId checked = checkedInput(ctx_, kPadding, {batch_, newOnly ? newRows_ : rows_});
+    const Dim columns = shape[1];
+    const ValueId checked = checkedInput(ctx_, kPadding, {batch_, paddingColumns(columns)});
     ValueId visible = ctx_.add(ir::Cast{DType::kBool}, {checked}, "key_visible");
-    if (newOnly)
-      visible = behindVisiblePast(visible);
+    if (past_ && columns != rows_)
+      visible = behindVisiblePast(visible, rows_ - columns);
     mask_ = ctx_.add(ir::Reshape{{batch_, 1, 1, rows_}}, {visible}, "key_mask");
+  }
+
+  // A padding mask is as long as the new keys, or as all. Where symbols leave open which, the
+  // lengths decide when they are known.
+  Dim paddingColumns(const Dim &columns) const {
+    if (!past_)
+      return rows_;
+    if (columns == rows_ || columns == newRows_)
+      return columns;
+    const Dim missing = Dim::min(Dim::max(rows_ - columns, 0), 1);
+    return rows_ - pastRows_ * missing;
   }
 
   void readKeyCounts() {
@@ -243,10 +254,10 @@ private:
     keyLen_ = ctx_.add(check, {counts}, "key_lengths");
   }
 
-  ValueId behindVisiblePast(ValueId visible) {
+  ValueId behindVisiblePast(ValueId visible, const Dim &pastColumns) {
     const uint8_t yes = 1;
     const ValueId one = ctx_.b.constant(ir::makeConst(DType::kBool, {}, &yes, 1), "visible");
-    const ValueId past = ctx_.add(ir::Fill{{batch_, pastRows_}}, {one}, "past_visible");
+    const ValueId past = ctx_.add(ir::Fill{{batch_, pastColumns}}, {one}, "past_visible");
     return ctx_.add(ir::Concat{1}, {past, visible}, "all_visible");
   }
 

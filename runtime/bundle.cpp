@@ -1,6 +1,7 @@
 #include "runtime/bundle.h"
 
 #include "frontend/quote.h"
+#include "ir/dtype_name.h"
 #include "ir/error.h"
 #include "runtime/elements.h"
 
@@ -29,7 +30,7 @@ Tensor packed(const Tensor &wide, DType dtype) {
       const auto value = static_cast<int64_t>(load(wide.data(), i));
       if (value < lowest || value > lowest + 15)
         throw Error("element " + std::to_string(i) + " is " + std::to_string(value) +
-                    ", which is no " + dtypeName(dtype));
+                    ", which is no " + dtypeLongName(dtype));
       tensor.as<uint8_t>()[i / 2] |= static_cast<uint8_t>((value & 15) << (i % 2 * 4));
     }
   });
@@ -137,7 +138,8 @@ Tensor fitInput(const Tensor &tensor, DType wanted, bool cast) {
   const bool floats = isFloat(dtype) && isFloat(wanted);
   if (floats && cast)
     return converted(tensor, wanted);
-  throw Error(std::string("the array is ") + dtypeName(dtype) + ", expected " + dtypeName(wanted) +
+  throw Error(std::string("the array is ") + dtypeLongName(dtype) + ", expected " +
+              dtypeLongName(wanted) +
               (floats ? " (--cast-inputs converts)" : ""));
 }
 

@@ -694,7 +694,7 @@ TEST_CASE("frontend: faults of nodes are reported together with their names") {
        [](Graph &g) {
          g.node("If", {"x"}, {"y"}, {"n", "", {}});
        },
-       "m.onnx: node 'n' (ai.onnx.If): input 'x': has element type f32, bool are supported"},
+       "m.onnx: node 'n' (ai.onnx.If): input 'x': has element type float, bool are supported"},
       {"an undefined name, reported once",
        [](Graph &g) {
          g.node("Identity", {"q"}, {"p"}, {"n", "", {}}).node("Identity", {"q"}, {"y"});
