@@ -162,7 +162,10 @@ template <class T> ENGINE_DEVICE uint32_t pack2(float low, float high) {
   return r;
 }
 
-// For blocks that talk to each other.
+// In shared or global memory; gives the value before. Orders nothing else.
+ENGINE_DEVICE uint32_t addAtomic(uint32_t *p, uint32_t value) { return atomicAdd(p, value); }
+
+// For blocks that talk to each other, in global memory.
 ENGINE_DEVICE uint32_t loadAcquire(const uint32_t *p) {
   uint32_t value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -170,7 +173,7 @@ ENGINE_DEVICE uint32_t loadAcquire(const uint32_t *p) {
 }
 ENGINE_DEVICE uint32_t addRelease(uint32_t *p, uint32_t value) {
   uint32_t old;
-  asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
                : "=r"(old)
                : "l"(p), "r"(value)
                : "memory");
@@ -251,6 +254,9 @@ template <class T> inline uint32_t pack2(float low, float high) {
     return floatToHalf(low) | static_cast<uint32_t>(floatToHalf(high)) << 16;
 }
 
+inline uint32_t addAtomic(uint32_t *p, uint32_t value, ENGINE_SITE) {
+  return sim::atomicU32(sim::AtomicOp::kAdd, p, value, site);
+}
 inline uint32_t loadAcquire(const uint32_t *p, ENGINE_SITE) {
   sim::poll(site);
   sim::checkGlobal(p, sizeof *p, false, site);

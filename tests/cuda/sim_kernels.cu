@@ -1,35 +1,35 @@
 #include "kernels/cuda/prim.h"
 
-#include "tests/cuda/sim_kernels.h"
+#include "tests/cuda/toy_args.h"
 
 using namespace engine;
 using engine::test::ToyArgs;
 
 namespace {
 
-uint32_t *words() { return reinterpret_cast<uint32_t *>(prim::sharedMemory()); }
+ENGINE_DEVICE uint32_t *words() { return reinterpret_cast<uint32_t *>(prim::sharedMemory()); }
 
-int me() { return prim::threadIndex(); }
+ENGINE_DEVICE int me() { return prim::threadIndex(); }
 
-void reverse(const ToyArgs &a) {
+ENGINE_DEVICE void reverse(const ToyArgs &a) {
   words()[me()] = a.in[me()];
   prim::syncBlock();
   a.out[me()] = words()[prim::threadCount() - 1 - me()];
 }
 
-void reduce(const ToyArgs &a) {
+ENGINE_DEVICE void reduce(const ToyArgs &a) {
   uint32_t sum = a.in[me()];
   for (int step = 16; step > 0; step /= 2)
     sum += prim::shuffleXor(sum, step);
   a.out[me()] = sum;
 }
 
-void stage(const ToyArgs &a, int i) {
+ENGINE_DEVICE void stage(const ToyArgs &a, int i) {
   prim::copyAsync16(words() + (i % 2) * 128 + 4 * me(), a.in + i * 128 + 4 * me(), true);
   prim::commitCopies();
 }
 
-void copy(const ToyArgs &a) {
+ENGINE_DEVICE void copy(const ToyArgs &a) {
   stage(a, 0);
   for (int i = 0; i < a.n; ++i) {
     if (i + 1 < a.n)
@@ -44,9 +44,9 @@ void copy(const ToyArgs &a) {
   }
 }
 
-void order(const ToyArgs &a) { a.out[prim::addRelease(a.out + a.n, 1)] = me(); }
+ENGINE_DEVICE void order(const ToyArgs &a) { a.out[prim::addRelease(a.out + a.n, 1)] = me(); }
 
-void partialWarp(const ToyArgs &a) {
+ENGINE_DEVICE void partialWarp(const ToyArgs &a) {
   const uint32_t mask = me() % 32 < 16 ? 0x0000ffffu : 0xffff0000u;
   words()[me()] = a.in[me()];
   prim::syncWarp(mask);
@@ -56,7 +56,7 @@ void partialWarp(const ToyArgs &a) {
   a.out[me()] = prim::shuffleXor(other, 2, mask);
 }
 
-void handOver(const ToyArgs &a) {
+ENGINE_DEVICE void handOver(const ToyArgs &a) {
   uint32_t *flag = a.out + a.n;
   if (prim::blockIndex().x == 1) {
     a.out[me()] = a.in[me()];
@@ -70,17 +70,17 @@ void handOver(const ToyArgs &a) {
   a.out[a.n + 1 + me()] = a.out[me()] + 1;
 }
 
-void atomic(const ToyArgs &a) {
+ENGINE_DEVICE void atomic(const ToyArgs &a) {
   if (me() < 4)
     words()[me()] = 0;
   prim::syncBlock();
-  prim::addRelease(words() + a.in[me()] % 4, 1);
+  prim::addAtomic(words() + a.in[me()] % 4, 1);
   prim::syncBlock();
   if (me() < 4)
     a.out[me()] = words()[me()];
 }
 
-void earlyExit(const ToyArgs &a) {
+ENGINE_DEVICE void earlyExit(const ToyArgs &a) {
   if (me() >= a.n)
     return;
   words()[me()] = a.in[me()];
@@ -88,33 +88,33 @@ void earlyExit(const ToyArgs &a) {
   a.out[me()] = words()[a.n - 1 - me()];
 }
 
-void uninitialised(const ToyArgs &a) { a.out[me()] = words()[me()]; }
+ENGINE_DEVICE void uninitialised(const ToyArgs &a) { a.out[me()] = words()[me()]; }
 
-void missingBarrier(const ToyArgs &a) {
+ENGINE_DEVICE void missingBarrier(const ToyArgs &a) {
   words()[me()] = a.in[me()];
   a.out[me()] = words()[prim::threadCount() - 1 - me()];
 }
 
-void missingWarpBarrier(const ToyArgs &a) {
+ENGINE_DEVICE void missingWarpBarrier(const ToyArgs &a) {
   words()[me()] = a.in[me()];
   const uint32_t votes = prim::ballot(true); // orders nothing
   a.out[me()] = words()[me() ^ 1] + votes;
 }
 
-void wrongWarpBarrier(const ToyArgs &a) {
+ENGINE_DEVICE void wrongWarpBarrier(const ToyArgs &a) {
   words()[me()] = a.in[me()];
   prim::syncWarp();
   a.out[me()] = words()[me() ^ 32];
 }
 
-void overwrite(const ToyArgs &a) {
+ENGINE_DEVICE void overwrite(const ToyArgs &a) {
   words()[me()] = a.in[me()];
   prim::syncBlock();
   a.out[me()] = words()[(me() + 1) % prim::threadCount()];
   words()[me()] = 0;
 }
 
-void divergentBarrier(const ToyArgs &a) {
+ENGINE_DEVICE void divergentBarrier(const ToyArgs &a) {
   if (me() < 32)
     prim::syncBlock();
   else
@@ -122,24 +122,24 @@ void divergentBarrier(const ToyArgs &a) {
   a.out[me()] = 1;
 }
 
-void deadlock(const ToyArgs &a) {
+ENGINE_DEVICE void deadlock(const ToyArgs &a) {
   if (me() < 40)
     prim::syncBlock();
   a.out[me()] = prim::shuffleXor(a.in[me()], 1);
 }
 
-void notInMask(const ToyArgs &a) { a.out[me()] = prim::shuffle(a.in[me()], 0, 0x7fffffffu); }
+ENGINE_DEVICE void notInMask(const ToyArgs &a) { a.out[me()] = prim::shuffle(a.in[me()], 0, 0x7fffffffu); }
 
-void overlappingMasks(const ToyArgs &a) {
+ENGINE_DEVICE void overlappingMasks(const ToyArgs &a) {
   a.out[me()] = prim::shuffle(a.in[me()], me() % 32, me() % 32 < 8 ? 0xffu : prim::kAllLanes);
   prim::syncBlock();
 }
 
-void divergentShuffle(const ToyArgs &a) {
+ENGINE_DEVICE void divergentShuffle(const ToyArgs &a) {
   a.out[me()] = me() % 2 ? prim::ballot(true) : prim::shuffle(a.in[me()], 0);
 }
 
-void divergentMma(const ToyArgs &a) {
+ENGINE_DEVICE void divergentMma(const ToyArgs &a) {
   uint32_t r[4] = {};
   const void *row = words() + 4 * me();
   if (me() % 2)
@@ -149,44 +149,44 @@ void divergentMma(const ToyArgs &a) {
   a.out[me()] = r[0];
 }
 
-void absentLane(const ToyArgs &a) {
+ENGINE_DEVICE void absentLane(const ToyArgs &a) {
   if (me() < 8)
     a.out[me()] = prim::shuffle(a.in[me()], 9, 0xffu);
 }
 
-void sharedAfter(const ToyArgs &a) { words()[me() + a.n] = 1; }
-void sharedFarAfter(const ToyArgs &) { words()[me() + (64 << 8)] = 1; }
-void sharedBefore(const ToyArgs &) { words()[me() - 1] = 1; }
-void globalRead(const ToyArgs &a) { a.out[me()] = a.in[me() + 1]; }
-void globalWrite(const ToyArgs &a) { a.out[me() + 1] = a.in[me()]; }
+ENGINE_DEVICE void sharedAfter(const ToyArgs &a) { words()[me() + a.n] = 1; }
+ENGINE_DEVICE void sharedFarAfter(const ToyArgs &) { words()[me() + (64 << 8)] = 1; }
+ENGINE_DEVICE void sharedBefore(const ToyArgs &) { words()[me() - 1] = 1; }
+ENGINE_DEVICE void globalRead(const ToyArgs &a) { a.out[me()] = a.in[me() + 1]; }
+ENGINE_DEVICE void globalWrite(const ToyArgs &a) { a.out[me() + 1] = a.in[me()]; }
 
-void ldmatrixAt(const ToyArgs &a, const unsigned char *row) {
+ENGINE_DEVICE void ldmatrixAt(const ToyArgs &a, const unsigned char *row) {
   uint32_t r[4];
   prim::ldmatrix4(r, row);
   a.out[me()] = r[0] + r[1] + r[2] + r[3];
 }
-void ldmatrixOdd(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * me() + 8); }
-void ldmatrixOutside(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * (me() + 1)); }
-void conflicts(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 128 * me()); }
-void swizzled(const ToyArgs &a) {
+ENGINE_DEVICE void ldmatrixOdd(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * me() + 8); }
+ENGINE_DEVICE void ldmatrixOutside(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * (me() + 1)); }
+ENGINE_DEVICE void conflicts(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 128 * me()); }
+ENGINE_DEVICE void swizzled(const ToyArgs &a) {
   ldmatrixAt(a, prim::sharedMemory() + 128 * me() + 16 * (me() % 8));
 }
 
-void copyOdd(const ToyArgs &a) { prim::copyAsync16(words() + 4 * me(), a.in + 1, true); }
-void copySharedOdd(const ToyArgs &a) { prim::copyAsync16(words() + 1, a.in, true); }
-void copyOutside(const ToyArgs &a) { prim::copyAsync16(words() + 4 * (me() + 1), a.in, true); }
-void copyGlobalOutside(const ToyArgs &a) {
+ENGINE_DEVICE void copyOdd(const ToyArgs &a) { prim::copyAsync16(words() + 4 * me(), a.in + 1, true); }
+ENGINE_DEVICE void copySharedOdd(const ToyArgs &a) { prim::copyAsync16(words() + 1, a.in, true); }
+ENGINE_DEVICE void copyOutside(const ToyArgs &a) { prim::copyAsync16(words() + 4 * (me() + 1), a.in, true); }
+ENGINE_DEVICE void copyGlobalOutside(const ToyArgs &a) {
   prim::copyAsync16(words() + 4 * me(), a.in + 4 * me(), true);
 }
 
-void copyNoWait(const ToyArgs &a) {
+ENGINE_DEVICE void copyNoWait(const ToyArgs &a) {
   prim::copyAsync16(words() + 4 * me(), a.in + 4 * me(), true);
   prim::commitCopies();
   for (int i = 0; i < 4; ++i)
     a.out[4 * me() + i] = words()[4 * me() + i];
 }
 
-void copyTooEarly(const ToyArgs &a) {
+ENGINE_DEVICE void copyTooEarly(const ToyArgs &a) {
   words()[4 * me()] = 7;
   prim::copyAsync16(words() + 4 * me(), a.in, true);
   prim::commitCopies();
@@ -194,27 +194,29 @@ void copyTooEarly(const ToyArgs &a) {
   prim::waitCopies<0>();
 }
 
-void copyNoBarrier(const ToyArgs &a) {
+ENGINE_DEVICE void copyNoBarrier(const ToyArgs &a) {
   prim::copyAsync16(words() + 4 * me(), a.in + 4 * (me() % 16), true);
   prim::commitCopies();
   prim::waitCopies<0>();
   a.out[me()] = words()[4 * (me() ^ 1)];
 }
 
-uint32_t recurse(volatile uint32_t *values, uint32_t depth) {
+#if !defined(__CUDACC__) // no recursion in translated PTX
+inline uint32_t recurse(volatile uint32_t *values, uint32_t depth) {
   volatile uint32_t local[256];
   for (int i = 0; i < 256; ++i)
     local[i] = values[i % 4] + depth;
   return depth == 0 ? local[0] : recurse(local, depth - 1) + local[1];
 }
-void stack(const ToyArgs &a) {
+ENGINE_DEVICE void stack(const ToyArgs &a) {
   volatile uint32_t start[4] = {1, 2, 3, 4};
   a.out[0] = recurse(start, 1 << 20);
 }
+#endif
 
-void null(const ToyArgs &a) { a.out[0] = *reinterpret_cast<const volatile uint32_t *>(a.n * 8ll); }
+ENGINE_DEVICE void null(const ToyArgs &a) { a.out[0] = *reinterpret_cast<const volatile uint32_t *>(a.n * 8ll); }
 
-void livelock(const ToyArgs &a) {
+ENGINE_DEVICE void livelock(const ToyArgs &a) {
   while (prim::loadAcquire(a.out + a.n) == 0) {
   }
 }
@@ -255,7 +257,9 @@ ENGINE_KERNEL_ENTRY(toyCopyGlobalOutside, 1024, ToyArgs, copyGlobalOutside)
 ENGINE_KERNEL_ENTRY(toyCopyNoWait, 1024, ToyArgs, copyNoWait)
 ENGINE_KERNEL_ENTRY(toyCopyTooEarly, 1024, ToyArgs, copyTooEarly)
 ENGINE_KERNEL_ENTRY(toyCopyNoBarrier, 1024, ToyArgs, copyNoBarrier)
+#if !defined(__CUDACC__)
 ENGINE_KERNEL_ENTRY(toyStack, 1024, ToyArgs, stack)
+#endif
 ENGINE_KERNEL_ENTRY(toyNull, 1024, ToyArgs, null)
 ENGINE_KERNEL_ENTRY(toyLivelock, 1024, ToyArgs, livelock)
 ENGINE_KERNEL_ENTRY(toyConflicts, 1024, ToyArgs, conflicts)

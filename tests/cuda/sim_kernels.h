@@ -2,18 +2,8 @@
 #pragma once
 
 #include "kernels/cuda/sim/executor.h"
+#include "tests/cuda/toy_args.h"
 
-#include <cstdint>
-
-namespace engine::test {
-
-struct ToyArgs {
-  uint32_t *out = nullptr;
-  const uint32_t *in = nullptr;
-  int n = 0;
-};
-
-} // namespace engine::test
 
 // name, what is wrong with it
 #define ENGINE_TOY_KERNELS(X)                                                                      \

@@ -462,7 +462,8 @@ Collective &Machine::join(uint32_t mask, WarpOp op, const void *value, size_t by
          "a " + std::string(opName(op)) + ", but other lanes are in a " + opName(collective->op) +
              text(collective->site),
          site);
-  std::memcpy(collective->in[lane], value, bytes);
+  if (bytes > 0)
+    std::memcpy(collective->in[lane], value, bytes);
   collective->arrived |= 1u << lane;
   self.state = Fiber::State::kInCollective;
   self.waitMask = mask;
