@@ -1,6 +1,7 @@
-// MatMul on oneDNN: f32 and, where the machine has the dot product, bf16 as they are; f16 and other bf16 widened to f32 in panels of
-// the right operand, so that a whole weight is never copied.
+// MatMul on oneDNN: f32 and, where the machine has the dot product, bf16 as they are; f16 and other
+// bf16 widened to f32 in panels of the right operand, so that a whole weight is never copied.
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/matmul_operands.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/rows.h"
 
@@ -19,7 +20,9 @@ using dnnl::memory;
 // oneDNN takes its thread count from OpenMP's setting of the calling thread.
 class ScopedThreads {
 public:
-  explicit ScopedThreads(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  explicit ScopedThreads(int threads) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(threads);
+  }
   ~ScopedThreads() { omp_set_num_threads(before_); }
 
 private:
@@ -28,88 +31,6 @@ private:
 
 memory::data_type dataType(DType dtype) {
   return dtype == DType::kBF16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
-
-// A matrix product's operands as matrices with leading batch axes, all of one rank.
-struct Operands {
-  View a, b, y;
-};
-
-// The view with `rank` axes: new leading ones have one element.
-View withRank(View view, int rank) {
-  const int added = rank - view.rank;
-  for (int i = view.rank - 1; i >= 0; --i) {
-    view.dims[i + added] = view.dims[i];
-    view.strides[i + added] = view.strides[i];
-  }
-  for (int i = 0; i < added; ++i) {
-    view.dims[i] = 1;
-    view.strides[i] = 0;
-  }
-  view.rank = rank;
-  return view;
-}
-
-View insertAxis(View view, int axis) {
-  for (int i = view.rank; i > axis; --i) {
-    view.dims[i] = view.dims[i - 1];
-    view.strides[i] = view.strides[i - 1];
-  }
-  view.dims[axis] = 1;
-  view.strides[axis] = 0;
-  ++view.rank;
-  return view;
-}
-
-// [.., M, K] as [prod, K] where the axes lie dense within each other.
-std::optional<View> flattenRows(const View &view) {
-  View flat = view;
-  flat.rank = 2;
-  int64_t rows = 1;
-  int64_t expected = 0;
-  for (int i = view.rank - 2; i >= 0; --i) {
-    if (view.dims[i] == 1)
-      continue;
-    if (rows == 1)
-      flat.strides[0] = view.strides[i];
-    else if (view.strides[i] != expected)
-      return std::nullopt;
-    rows *= view.dims[i];
-    expected = view.strides[i] * view.dims[i];
-  }
-  if (rows <= 1)
-    flat.strides[0] = view.dims[view.rank - 1];
-  flat.dims[0] = rows;
-  flat.dims[1] = view.dims[view.rank - 1];
-  flat.strides[1] = view.strides[view.rank - 1];
-  return flat;
-}
-
-Operands matrices(const KernelCall &call) {
-  Operands m{call.operand(0), call.operand(1), call.result(0)};
-  const bool vectorA = m.a.rank == 1, vectorB = m.b.rank == 1;
-  if (vectorA) {
-    m.a = insertAxis(m.a, 0);
-    m.y = insertAxis(m.y, m.y.rank - (vectorB ? 0 : 1));
-  }
-  if (vectorB) {
-    m.b = insertAxis(m.b, 1);
-    m.y = insertAxis(m.y, m.y.rank);
-  }
-  // One matrix on the right: all batch axes of the left are rows.
-  if (m.b.rank == 2 && m.a.rank > 2) {
-    const std::optional<View> a = flattenRows(m.a);
-    const std::optional<View> y = flattenRows(m.y);
-    if (a && y) {
-      m.a = *a;
-      m.y = *y;
-    }
-  }
-  const int rank = std::max({m.a.rank, m.b.rank, m.y.rank});
-  m.a = withRank(m.a, rank);
-  m.b = withRank(m.b, rank);
-  m.y = withRank(m.y, rank);
-  return m;
 }
 
 // oneDNN wants one of the two inner axes dense and none with a gap of zero.
@@ -145,8 +66,8 @@ memory::desc describe(const View &view, memory::data_type type) {
   return memory::desc(dims, type, strides);
 }
 
-// The primitives of the shapes seen last. Shared by the sessions of a model, bounded so that no sequence of lengths lets
-// it grow.
+// The primitives of the shapes seen last. Shared by the sessions of a model, bounded so that no
+// sequence of lengths lets it grow.
 class PrimitiveCache {
 public:
   struct Entry {
@@ -160,7 +81,8 @@ public:
   Entry get(const memory::desc &a, const memory::desc &b, const memory::desc &y, int threads) {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const Keyed &keyed : entries_)
-      if (keyed.threads == threads && keyed.entry.a == a && keyed.entry.b == b && keyed.entry.y == y)
+      if (keyed.threads == threads && keyed.entry.a == a && keyed.entry.b == b &&
+          keyed.entry.y == y)
         return keyed.entry;
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -209,7 +131,7 @@ public:
                  problem.options.isa == Isa::kAvx512Bf16)) {}
 
   std::string whyNotNow(const KernelCall &call) const override {
-    const Operands m = matrices(call);
+    const MatMulOperands m = matMulOperands(call);
     if (!native_ && m.a.rank > 2)
       return "batches of f16 matrices on both sides are left to the reference kernel";
     if (!isMatrixLayout(m.a) || !isMatrixLayout(m.b) || !isMatrixLayout(m.y))
@@ -218,8 +140,8 @@ public:
   }
 
   int64_t scratchBytes(const KernelCall &call) const override {
-    const Operands m = matrices(call);
-    if (isEmpty(m))
+    const MatMulOperands m = matMulOperands(call);
+    if (m.empty())
       return 0;
     ScopedThreads threads(call.threads);
     if (native_)
@@ -231,12 +153,9 @@ public:
   }
 
   void run(const KernelCall &call) const override {
-    const Operands m = matrices(call);
-    if (isEmpty(m)) {
-      if (m.y.count() != 0)
-        std::memset(m.y.data, 0, static_cast<size_t>(m.y.bytes()));
-      return;
-    }
+    const MatMulOperands m = matMulOperands(call);
+    if (m.empty())
+      return clearResult(m);
     ScopedThreads threads(call.threads);
     if (native_)
       execute(native(m, call.threads), m.a.data, m.b.data, m.y.data, call.scratch);
@@ -245,18 +164,14 @@ public:
   }
 
 private:
-  static bool isEmpty(const Operands &m) {
-    return m.a.count() == 0 || m.b.count() == 0 || m.y.count() == 0;
-  }
-
-  PrimitiveCache::Entry native(const Operands &m, int threads) const {
+  PrimitiveCache::Entry native(const MatMulOperands &m, int threads) const {
     const memory::data_type type = dataType(m.a.dtype);
     return cache_.get(describe(m.a, type), describe(m.b, type), describe(m.y, type), threads);
   }
 
   // [rows, depth] x [depth, columns] in panels of `width` columns.
   struct Panels {
-    explicit Panels(const Operands &m)
+    explicit Panels(const MatMulOperands &m)
         : rows(m.a.dims[0]), depth(m.a.dims[1]), columns(m.b.dims[1]),
           width(std::min<int64_t>(columns, kPanelColumns)) {}
     static constexpr int64_t kPanelColumns = 256;
@@ -267,10 +182,11 @@ private:
     const auto matrix = [](int64_t rows, int64_t columns) {
       return memory::desc({rows, columns}, memory::data_type::f32, memory::dims{columns, 1});
     };
-    return cache_.get(matrix(p.rows, p.depth), matrix(p.depth, width), matrix(p.rows, width), threads);
+    return cache_.get(matrix(p.rows, p.depth), matrix(p.depth, width), matrix(p.rows, width),
+                      threads);
   }
 
-  void runPanels(const Operands &m, const KernelCall &call) const {
+  void runPanels(const MatMulOperands &m, const KernelCall &call) const {
     const Panels p(m);
     Scratch scratch(call.scratch);
     float *a = reinterpret_cast<float *>(scratch.take(p.rows * p.depth * 4));
@@ -301,7 +217,8 @@ private:
     });
   }
 
-  void execute(const PrimitiveCache::Entry &entry, void *a, void *b, void *y, void *scratchpad) const {
+  void execute(const PrimitiveCache::Entry &entry, void *a, void *b, void *y,
+               void *scratchpad) const {
     const dnnl::engine &engine = cache_.engine();
     dnnl::stream stream(engine);
     std::unordered_map<int, memory> arguments{

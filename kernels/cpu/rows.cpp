@@ -5,7 +5,7 @@ namespace engine {
 llvm::ArrayRef<KernelRow> cpuRows() {
   static const std::vector<KernelRow> rows = [] {
     std::vector<KernelRow> all;
-    for (llvm::ArrayRef<KernelRow> part : {cpu::matmulRows(), cpu::sdpaRows(), cpu::normRows(),
+    for (llvm::ArrayRef<KernelRow> part : {cpu::gemvRows(), cpu::matmulRows(), cpu::sdpaRows(), cpu::normRows(),
                                            cpu::pointwiseRows(), cpu::ropeRows()})
       all.insert(all.end(), part.begin(), part.end());
     return all;

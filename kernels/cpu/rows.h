@@ -6,6 +6,7 @@
 
 namespace engine::cpu {
 
+llvm::ArrayRef<KernelRow> gemvRows(); // MatMul: before matmulRows
 llvm::ArrayRef<KernelRow> matmulRows();
 llvm::ArrayRef<KernelRow> normRows();
 llvm::ArrayRef<KernelRow> pointwiseRows();
