@@ -1,8 +1,6 @@
 #include "lowering/kv_state.h"
 
-#include "ir/infer.h"
-
-#include "llvm/ADT/DenseMap.h"
+#include "lowering/plan.h"
 
 namespace engine::lowering {
 
@@ -30,12 +28,21 @@ bool isGrowingCache(const ir::Graph &graph, const ir::Node &node) {
   return llvm::is_contained(graph.outputs(), node.results[0]);
 }
 
-// Index of the cache operand's node among the uses of `input`, or -1.
-int64_t lastUse(const ir::Graph &graph, ir::ValueId input) {
-  int64_t last = -1;
-  for (size_t i = 0; i < graph.nodes().size(); ++i)
-    if (llvm::is_contained(graph.nodes()[i].operands, input))
-      last = static_cast<int64_t>(i);
+// The last node that reads each graph input or a view of it, by value; -1: none.
+std::vector<int64_t> lastUses(const ir::Graph &graph) {
+  std::vector<int64_t> last(graph.numValues(), -1);
+  std::vector<ir::ValueId> viewed(graph.numValues());
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const ir::Node &node = graph.nodes()[i];
+    for (ir::ValueId operand : node.operands)
+      for (ir::ValueId value = operand; value.valid(); value = viewed[value.index])
+        last[value.index] = static_cast<int64_t>(i);
+    if (isLayoutOp(node.op))
+      viewed[node.results[0].index] = node.operands[0];
+  }
+  for (ir::ValueId output : graph.outputs())
+    for (ir::ValueId value = output; value.valid(); value = viewed[value.index])
+      last[value.index] = static_cast<int64_t>(graph.nodes().size());
   return last;
 }
 
@@ -61,9 +68,10 @@ ir::Graph recognizeKvStates(const ir::Graph &graph) {
 
 std::vector<KvState> findKvStates(const ir::Graph &graph) {
   std::vector<KvState> states;
+  const std::vector<int64_t> last = lastUses(graph);
   for (ir::ValueId input : graph.inputs()) {
-    const int64_t index = lastUse(graph, input);
-    if (index < 0 || llvm::is_contained(graph.outputs(), input))
+    const int64_t index = last[input.index];
+    if (index < 0 || index >= static_cast<int64_t>(graph.nodes().size()))
       continue;
     const ir::Node &node = graph.nodes()[index];
     const auto *write = node.as<ir::KvWrite>();
@@ -83,6 +91,8 @@ std::vector<KvState> findKvStates(const ir::Graph &graph) {
     state.output = static_cast<size_t>(output - graph.outputs().begin());
     state.axis = axis;
     state.grows = !shape[axis].isConstant() && shape[axis] != result[axis];
+    state.window = evict ? evict->window : 0;
+    state.update = graph.fact(node.operands[1]).shape;
     states.push_back(state);
   }
   return states;

@@ -17,7 +17,9 @@ struct KvState {
   size_t node;        // index of the KvWrite or KvEvict
   size_t output;      // index of the graph output that is `result`
   int64_t axis;       // of the rows
-  bool grows;         // the input's rows are a symbol: one row more each step
+  bool grows;         // the input's rows are a symbol: more of them after each step
+  int64_t window = 0; // of a KvEvict: rows that the cache must hold at least; 0: a KvWrite
+  ir::Shape update;   // of the rows that are written
 };
 
 // In order of the graph's inputs.

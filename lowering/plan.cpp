@@ -10,12 +10,6 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-bool isLayout(const ir::Op &op) {
-  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Expand>(op) ||
-         std::holds_alternative<ir::CheckDims>(op);
-}
-
 bool isElementwise(const ir::Op &op) {
   return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op);
 }
@@ -65,7 +59,7 @@ private:
 
   void placeResults(int index) {
     const ir::Node &node = graph_.nodes()[index];
-    if (isLayout(node.op)) {
+    if (isLayoutOp(node.op)) {
       placeView(node);
       return;
     }
@@ -187,7 +181,7 @@ public:
   // Values that some view shares: found before grants are made.
   void collectShared() {
     for (const ir::Node &node : graph_.nodes())
-      if (isLayout(node.op))
+      if (isLayoutOp(node.op))
         shared_.insert({node.operands[0].index, true});
   }
 
@@ -200,6 +194,12 @@ private:
 };
 
 } // namespace
+
+bool isLayoutOp(const ir::Op &op) {
+  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
+         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Expand>(op) ||
+         std::holds_alternative<ir::CheckDims>(op);
+}
 
 MemoryPlan planMemory(const ir::Graph &graph) {
   Planner planner(graph);
@@ -242,18 +242,17 @@ ArenaLayout layOutArena(llvm::ArrayRef<ArenaSlot> slots, llvm::ArrayRef<int64_t>
 }
 
 llvm::StringMap<bool> symbolsOfInputs(const ir::Graph &graph) {
-  llvm::SmallVector<std::string, 16> names;
+  llvm::StringMap<bool> set;
+  auto add = [&](const ir::Dim &dim) {
+    if (const std::optional<std::string> symbol = dim.asSymbol())
+      set[*symbol] = true;
+  };
   for (ir::ValueId input : graph.inputs()) {
     const ir::Fact &fact = graph.fact(input);
-    for (const ir::Dim &dim : fact.shape)
-      dim.collectSymbols(names);
+    llvm::for_each(fact.shape, add);
     if (fact.contents)
-      for (const ir::Dim &dim : *fact.contents)
-        dim.collectSymbols(names);
+      llvm::for_each(*fact.contents, add);
   }
-  llvm::StringMap<bool> set;
-  for (const std::string &name : names)
-    set[name] = true;
   return set;
 }
 

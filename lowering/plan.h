@@ -42,6 +42,9 @@ struct MemoryPlan {
   std::vector<int> inPlace;
 };
 
+// Operators whose result is a view of their operand: Reshape, Transpose, Slice, Expand, CheckDims.
+bool isLayoutOp(const ir::Op &op);
+
 MemoryPlan planMemory(const ir::Graph &graph);
 
 struct ArenaLayout {
@@ -52,7 +55,7 @@ struct ArenaLayout {
 // Greedy by size, each at the lowest offset that no slot alive at the same time covers; 64-byte aligned.
 ArenaLayout layOutArena(llvm::ArrayRef<ArenaSlot> slots, llvm::ArrayRef<int64_t> sizes);
 
-// Names of the symbols that a feed fixes: dims of inputs and contents of integer inputs.
+// Names of the symbols that a feed fixes: those that stand alone as a dim of an input or as an element of an integer input.
 llvm::StringMap<bool> symbolsOfInputs(const ir::Graph &graph);
 
 } // namespace engine::lowering

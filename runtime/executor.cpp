@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include "ir/dtype_name.h"
 #include "ir/infer.h"
 
 #include <chrono>
@@ -11,10 +12,14 @@ namespace {
 using Dims = llvm::SmallVector<int64_t, 4>;
 
 std::string shapeText(DType dtype, const View &view) {
-  std::string text = std::string(dtypeName(dtype)) + "[";
+  std::string text = std::string(dtypeLongName(dtype)) + "[";
   for (int i = 0; i < view.rank; ++i)
     text += (i ? ", " : "") + std::to_string(view.dims[i]);
   return text + "]";
+}
+
+std::string expectedText(const ir::Fact &fact) {
+  return dtypeLongName(fact.dtype) + ir::str(fact.shape);
 }
 
 int64_t intElement(const View &view, int64_t index) {
@@ -51,6 +56,7 @@ ir::Fact concreteFact(const View &view) {
 Executor::Executor(const lowering::CompiledGraph &compiled, const ExecutorOptions &options)
     : compiled_(compiled), graph_(compiled.graph), options_(options), pool_(*options.budget) {
   const size_t numNodes = graph_.nodes().size();
+  compileDims();
   views_.resize(graph_.numValues());
   pooled_.assign(graph_.numValues(), nullptr);
   releases_.resize(numNodes);
@@ -78,51 +84,128 @@ Executor::Executor(const lowering::CompiledGraph &compiled, const ExecutorOption
   }
 }
 
+// --- Dims ---------------------------------------------------------------------------------------------------------------
+
+void Executor::compileDims() {
+  for (ir::ValueId input : graph_.inputs()) {
+    const ir::Fact &fact = graph_.fact(input);
+    for (const ir::Dim &dim : fact.shape)
+      if (const std::optional<std::string> symbol = dim.asSymbol())
+        dims_.addInputSymbol(*symbol);
+    if (fact.contents)
+      for (const ir::Dim &dim : *fact.contents)
+        if (const std::optional<std::string> symbol = dim.asSymbol())
+          dims_.addInputSymbol(*symbol);
+  }
+  bounds_.assign(dims_.numInputSymbols(), -1);
+  for (ir::ValueId input : graph_.inputs()) {
+    const ir::Fact &fact = graph_.fact(input);
+    InputDims dims;
+    for (const ir::Dim &dim : fact.shape)
+      dims.axes.push_back(compileInputAxis(dim));
+    if (fact.contents)
+      for (const ir::Dim &dim : *fact.contents) {
+        const std::optional<std::string> symbol = dim.asSymbol();
+        dims.contents.push_back(symbol ? static_cast<int>(dims_.addInputSymbol(*symbol)) : -1);
+      }
+    inputDims_.push_back(std::move(dims));
+  }
+  llvm::StringMap<bool> known; // late symbols that an earlier node binds
+  for (const ir::Node &node : graph_.nodes())
+    nodeDims_.push_back(compileNodeDims(node, known));
+}
+
+// The first axis that a lone symbol stands for binds it; all others are compared.
+Executor::InputAxis Executor::compileInputAxis(const ir::Dim &dim) {
+  InputAxis axis;
+  axis.dim = dims_.add(dim);
+  const std::optional<std::string> symbol = dim.asSymbol();
+  if (symbol && !boundByAxis_.count(*symbol)) {
+    boundByAxis_[*symbol] = true;
+    axis.binds = static_cast<int>(dims_.addInputSymbol(*symbol));
+  }
+  llvm::SmallVector<std::string, 4> names;
+  dim.collectSymbols(names);
+  axis.compares = axis.binds < 0 && llvm::all_of(names, [&](const std::string &name) {
+                    return dims_.isInputSymbol(name);
+                  });
+  return axis;
+}
+
+Executor::NodeDims Executor::compileNodeDims(const ir::Node &node, llvm::StringMap<bool> &known) {
+  NodeDims dims;
+  if (const auto *write = node.as<ir::KvWrite>())
+    dims.offset = dims_.add(write->offset);
+  llvm::SmallVector<std::string, 4> own; // late symbols that this node binds
+  for (ir::ValueId result : node.results) {
+    llvm::SmallVector<DimTable::Index, 4> axes;
+    if (result.valid())
+      for (const ir::Dim &dim : graph_.fact(result).shape) {
+        axes.push_back(dims_.add(dim));
+        llvm::SmallVector<std::string, 4> names;
+        dim.collectSymbols(names);
+        for (const std::string &name : names)
+          dims.fromData |= !dims_.isInputSymbol(name) && !known.count(name);
+        if (const std::optional<std::string> symbol = dim.asSymbol();
+            symbol && !dims_.isInputSymbol(*symbol))
+          own.push_back(*symbol);
+      }
+    dims.results.push_back(std::move(axes));
+  }
+  for (const std::string &name : own)
+    known[name] = true;
+  return dims;
+}
+
 // --- Binding a feed -----------------------------------------------------------------------------------------------------
 
 void Executor::bindInputs(llvm::ArrayRef<View> inputs) {
-  symbols_.clear();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value &value = graph_.value(graph_.inputs()[i]);
     const View &view = inputs[i];
     if (view.dtype != value.fact.dtype || view.rank != value.fact.rank())
-      throw Error("got " + shapeText(view.dtype, view) + ", expected " + value.fact.str())
+      throw Error("got " + shapeText(view.dtype, view) + ", expected " + expectedText(value.fact))
           .at("input '" + value.name + "'");
-    bindDims(i, view, false);
-    bindContents(i, view);
+    bindDims(i, view);
     at(graph_.inputs()[i]) = view;
   }
   for (size_t i = 0; i < inputs.size(); ++i)
-    bindDims(i, inputs[i], true);
+    bindContents(i, inputs[i]);
+  dims_.evaluateInputs();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    checkDims(i, inputs[i]);
 }
 
-void Executor::bindDims(size_t input, const View &view, bool compositeOnly) {
-  const ir::Value &value = graph_.value(graph_.inputs()[input]);
+void Executor::bindDims(size_t input, const View &view) {
+  const InputDims &dims = inputDims_[input];
+  for (int axis = 0; axis < view.rank; ++axis)
+    if (dims.axes[axis].binds >= 0)
+      dims_.setInput(static_cast<size_t>(dims.axes[axis].binds), view.dims[axis]);
+}
+
+void Executor::checkDims(size_t input, const View &view) {
+  const InputDims &dims = inputDims_[input];
   for (int axis = 0; axis < view.rank; ++axis) {
+    if (!dims.axes[axis].compares)
+      continue;
+    const int64_t expected = dims_[dims.axes[axis].dim];
+    if (expected == view.dims[axis])
+      continue;
+    const ir::Value &value = graph_.value(graph_.inputs()[input]);
     const ir::Dim &dim = value.fact.shape[axis];
-    const std::optional<std::string> symbol = dim.asSymbol();
-    if (symbol.has_value() == compositeOnly)
-      continue;
-    if (symbol && !symbols_.count(*symbol)) {
-      symbols_[*symbol] = view.dims[axis];
-      continue;
-    }
-    const std::optional<int64_t> expected = dim.tryEvaluate(symbols_);
-    if (expected && *expected != view.dims[axis])
-      throw Error("got " + shapeText(view.dtype, view) + ", expected " + value.fact.str() +
-                  ": axis " + std::to_string(axis) + " must be " + std::to_string(*expected) +
-                  (dim.isConstant() ? "" : " (" + dim.str() + ")"))
-          .at("input '" + value.name + "'");
+    throw Error("got " + shapeText(view.dtype, view) + ", expected " + expectedText(value.fact) +
+                ": axis " + std::to_string(axis) + " must be " + std::to_string(expected) +
+                (dim.isConstant() ? "" : " (" + dim.str() + ")"))
+        .at("input '" + value.name + "'");
   }
 }
 
 void Executor::bindContents(size_t input, const View &view) {
-  const ir::Fact &fact = graph_.fact(graph_.inputs()[input]);
-  if (!fact.contents)
-    return;
-  for (size_t i = 0; i < fact.contents->size() && static_cast<int64_t>(i) < view.count(); ++i)
-    if (const std::optional<std::string> symbol = (*fact.contents)[i].asSymbol())
-      symbols_[*symbol] = intElement(view, static_cast<int64_t>(i));
+  const InputDims &dims = inputDims_[input];
+  for (size_t i = 0; i < dims.contents.size() && static_cast<int64_t>(i) < view.count(); ++i)
+    if (dims.contents[i] >= 0)
+      dims_.setInput(static_cast<size_t>(dims.contents[i]),
+                     intElement(view, static_cast<int64_t>(i)));
 }
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
@@ -131,20 +214,46 @@ void Executor::bindContents(size_t input, const View &view) {
 // doubles, so that a growing cache settles quickly.
 void Executor::planArena() {
   bool fits = laidOut_;
-  for (const auto &symbol : symbols_) {
-    auto bound = bounds_.find(symbol.getKey());
-    if (bound == bounds_.end() || bound->getValue() < symbol.getValue())
-      fits = false;
-  }
+  for (size_t i = 0; i < bounds_.size(); ++i)
+    fits &= dims_.input(i) <= bounds_[i];
   if (fits)
     return;
-  ir::SymbolRanges ranges;
-  for (const auto &symbol : symbols_) {
-    int64_t &bound = bounds_[symbol.getKey()];
-    if (symbol.getValue() > bound)
-      bound = laidOut_ ? std::max(symbol.getValue(), 2 * bound) : symbol.getValue();
-    ranges[symbol.getKey()] = {std::min<int64_t>(0, symbol.getValue()), bound};
+  std::vector<int64_t> wide(bounds_.size()), tight(bounds_.size());
+  for (size_t i = 0; i < bounds_.size(); ++i) {
+    const int64_t value = dims_.input(i);
+    const bool outgrown = value > bounds_[i];
+    const int64_t twice = bounds_[i] > INT64_MAX / 2 ? INT64_MAX : 2 * bounds_[i];
+    wide[i] = !outgrown ? bounds_[i] : laidOut_ ? std::max(value, twice) : value;
+    tight[i] = outgrown ? wide[i] : value;
   }
+  // A long prompt followed by long decoding: the arena for the prompt's queries times the cache's later lengths is never needed.
+  constexpr int64_t kSmall = 1 << 20;
+  lowering::ArenaLayout layout = layOut(tight);
+  bounds_ = tight;
+  if (wide != tight) {
+    lowering::ArenaLayout roomy;
+    bool sensible = true;
+    try {
+      roomy = layOut(wide);
+    } catch (const Error &) {
+      sensible = false;
+    }
+    const int64_t have = std::max(static_cast<int64_t>(arena_.bytes()), layout.bytes);
+    if (sensible && roomy.bytes <= std::max(have, kSmall)) {
+      layout = std::move(roomy);
+      bounds_ = wide;
+    }
+  }
+  laidOut_ = false; // until there is memory for it
+  layout_ = std::move(layout);
+  arena_.reserve(*options_.budget, static_cast<size_t>(layout_.bytes));
+  laidOut_ = true;
+}
+
+lowering::ArenaLayout Executor::layOut(llvm::ArrayRef<int64_t> bounds) const {
+  ir::SymbolRanges ranges;
+  for (size_t i = 0; i < bounds.size(); ++i)
+    ranges[dims_.inputSymbol(i)] = {std::min<int64_t>(0, dims_.input(i)), bounds[i]};
   std::vector<int64_t> sizes;
   for (const lowering::ArenaSlot &slot : compiled_.plan.slots) {
     const ir::Fact &fact = graph_.fact(slot.value);
@@ -159,16 +268,14 @@ void Executor::planArena() {
     }
     sizes.push_back(byteSize(fact.dtype, count));
   }
-  layout_ = lowering::layOutArena(compiled_.plan.slots, sizes);
-  arena_.reserve(*options_.budget, static_cast<size_t>(layout_.bytes));
-  laidOut_ = true;
+  return lowering::layOutArena(compiled_.plan.slots, sizes);
 }
 
 View Executor::allocate(size_t index, ir::ValueId value, llvm::ArrayRef<int64_t> dims,
                         const Request &request) {
   const lowering::ValuePlan &plan = compiled_.plan.values[value.index];
   const ir::Node &node = graph_.nodes()[index];
-  if (stateOfNode_[index] >= 0 && request.state && value == node.results[0])
+  if (stateOfNode_[index] >= 0 && request.keepsStates && value == node.results[0])
     return stateResult(index, value, dims, request);
 
   View view = makeView(nullptr, graph_.fact(value).dtype, dims);
@@ -177,7 +284,7 @@ View Executor::allocate(size_t index, ir::ValueId value, llvm::ArrayRef<int64_t>
     const size_t output = static_cast<size_t>(llvm::find(outputs, value) - outputs.begin());
     if (request.wanted[output]) {
       outputWritten_[output] = true;
-      return request.output(output, view.dtype, dims);
+      return request.sink->output(output, view.dtype, dims);
     }
   }
   if (plan.storage == lowering::Storage::kShared && plan.slot < 0 && !plan.mayCopy) {
@@ -201,7 +308,7 @@ View Executor::stateResult(size_t index, ir::ValueId value, llvm::ArrayRef<int64
                            const Request &request) {
   const size_t state = static_cast<size_t>(stateOfNode_[index]);
   const lowering::KvState &info = compiled_.states[state];
-  View view = request.state(state, dims[info.axis]);
+  View view = request.sink->state(state, dims[info.axis]);
   if (!view.present())
     throw Error::internal("state of '" + graph_.value(value).name + "' has no buffer");
   return view;
@@ -225,15 +332,10 @@ void Executor::releaseAfter(size_t index) {
 
 // --- Shapes -------------------------------------------------------------------------------------------------------------
 
-bool Executor::resultDims(const ir::Node &node, size_t result, llvm::SmallVectorImpl<int64_t> &dims) {
+void Executor::resultDims(size_t index, size_t result, llvm::SmallVectorImpl<int64_t> &dims) {
   dims.clear();
-  for (const ir::Dim &dim : graph_.fact(node.results[result]).shape) {
-    const std::optional<int64_t> size = dim.tryEvaluate(symbols_);
-    if (!size)
-      return false;
-    dims.push_back(*size);
-  }
-  return true;
+  for (DimTable::Index dim : nodeDims_[index].results[result])
+    dims.push_back(dims_[dim]);
 }
 
 void Executor::inferResults(const ir::Node &node, llvm::SmallVectorImpl<Dims> &dims) {
@@ -253,9 +355,9 @@ void Executor::inferResults(const ir::Node &node, llvm::SmallVectorImpl<Dims> &d
       continue;
     const ir::Shape &symbolic = graph_.fact(node.results[r]).shape;
     for (size_t axis = 0; axis < symbolic.size(); ++axis) {
-      const int64_t size = facts[r].shape[axis].evaluate(symbols_);
+      const int64_t size = facts[r].shape[axis].evaluate(dims_.symbols());
       if (const std::optional<std::string> symbol = symbolic[axis].asSymbol())
-        symbols_[*symbol] = size;
+        dims_.bindLate(*symbol, size);
       dims[r].push_back(size);
     }
   }
@@ -302,7 +404,7 @@ void Executor::runDimValues(size_t index, const Request &request) {
   const auto &values = std::get<ir::DimValues>(node.op);
   const View view = allocate(index, node.results[0], values.dims, request);
   for (size_t i = 0; i < values.values.size(); ++i) {
-    const int64_t value = values.values[i].evaluate(symbols_);
+    const int64_t value = values.values[i].evaluate(dims_.symbols());
     if (view.dtype == DType::kI32)
       view.as<int32_t>()[i] = static_cast<int32_t>(value);
     else
@@ -314,7 +416,7 @@ void Executor::runDimValues(size_t index, const Request &request) {
 void Executor::runLayout(size_t index) {
   const ir::Node &node = graph_.nodes()[index];
   const View operand = at(node.operands[0]);
-  std::optional<View> view = asView(node.op, operand, symbols_);
+  std::optional<View> view = asView(node.op, operand, dims_.symbols());
   if (!view) {
     const ir::ValueId result = node.results[0];
     const int slot = compiled_.plan.values[result.index].slot;
@@ -326,7 +428,7 @@ void Executor::runLayout(size_t index) {
       pooled_[result.index] = static_cast<char *>(dense.data);
     }
     copyView(operand, dense);
-    view = asView(node.op, dense, symbols_);
+    view = asView(node.op, dense, dims_.symbols());
     if (!view)
       throw Error::internal("a dense tensor could not be viewed in another layout");
   }
@@ -338,11 +440,11 @@ void Executor::runKernel(size_t index, const Request &request) {
   const lowering::CompiledNode &compiled = compiled_.nodes[index];
 
   llvm::SmallVector<Dims, 4> dims(node.results.size());
-  bool known = true;
-  for (size_t r = 0; r < node.results.size() && known; ++r)
-    known = !node.results[r].valid() || resultDims(node, r, dims[r]);
-  if (!known)
+  if (nodeDims_[index].fromData)
     inferResults(node, dims);
+  else
+    for (size_t r = 0; r < node.results.size(); ++r)
+      resultDims(index, r, dims[r]);
 
   llvm::SmallVector<View, 16> operands, results;
   for (ir::ValueId operand : node.operands)
@@ -353,10 +455,11 @@ void Executor::runKernel(size_t index, const Request &request) {
     if (result.valid())
       at(result) = results.back();
   }
-  if (stateOfNode_[index] >= 0 && request.state) {
+  if (stateOfNode_[index] >= 0 && request.keepsStates) {
     // The cache may have moved to a larger buffer.
     operands[0].data = results[0].data;
     std::copy_n(results[0].strides, results[0].rank, operands[0].strides);
+    reportState(index, operands, *request.sink);
   }
 
   llvm::SmallVector<View, 16> given;
@@ -370,7 +473,7 @@ void Executor::runKernel(size_t index, const Request &request) {
         view = denseCopy(view);
         temporaries.push_back(static_cast<char *>(view.data));
       }
-    KernelCall call{given, results, symbols_, options_.threads, nullptr};
+    KernelCall call{given, results, dims_.symbols(), options_.threads, nullptr};
     const Kernel &kernel = *compiled.kernels[k];
     if (std::string why = kernel.whyNotNow(call); !why.empty()) {
       objections += std::string("\n  ") + row.name + ": " + why;
@@ -403,19 +506,58 @@ void Executor::runIf(size_t index, const Request &request) {
   llvm::SmallVector<bool, 4> wanted;
   for (ir::ValueId result : node.results)
     wanted.push_back(result.valid());
+  // A branch's outputs are this node's results.
+  class Results final : public Sink {
+  public:
+    Results(Executor &executor, size_t index, const Request &request)
+        : executor_(executor), index_(index), request_(request) {}
+
+    View output(size_t output, DType, llvm::ArrayRef<int64_t> dims) override {
+      const ir::ValueId result = executor_.graph_.nodes()[index_].results[output];
+      const ir::Shape &symbolic = executor_.graph_.fact(result).shape;
+      for (size_t axis = 0; axis < symbolic.size(); ++axis)
+        if (const std::optional<std::string> symbol = symbolic[axis].asSymbol())
+          executor_.dims_.bindLate(*symbol, dims[axis]);
+      return executor_.at(result) = executor_.allocate(index_, result, dims, request_);
+    }
+
+  private:
+    Executor &executor_;
+    size_t index_;
+    const Request &request_;
+  };
+  Results results(*this, index, request);
   Request inner;
   inner.inputs = inputs;
   inner.wanted = wanted;
-  inner.output = [&](size_t output, DType, llvm::ArrayRef<int64_t> dims) {
-    const ir::ValueId result = node.results[output];
-    const ir::Shape &symbolic = graph_.fact(result).shape;
-    for (size_t axis = 0; axis < symbolic.size(); ++axis)
-      if (const std::optional<std::string> symbol = symbolic[axis].asSymbol())
-        symbols_.try_emplace(*symbol, dims[axis]);
-    return at(result) = allocate(index, result, dims, request);
-  };
+  inner.sink = &results;
   branch.profile_ = profile_;
   branch.run(inner);
+}
+
+// How many tokens each entry's cache holds after the node.
+void Executor::reportState(size_t index, llvm::ArrayRef<View> operands, Sink &sink) {
+  const ir::Node &node = graph_.nodes()[index];
+  auto element = [&](size_t operand, int64_t b, int64_t otherwise) {
+    const View view = operand < operands.size() ? operands[operand] : View();
+    return view.present() ? view.as<int64_t>()[b * view.strides[0]] : otherwise;
+  };
+  llvm::SmallVector<int64_t, 16> lengths;
+  const View &update = operands[1];
+  for (int64_t b = 0; b < update.dims[0]; ++b) {
+    if (const auto *write = node.as<ir::KvWrite>()) {
+      const int64_t axis = write->axis < 0 ? write->axis + update.rank : write->axis;
+      lengths.push_back(element(2, b, dims_[nodeDims_[index].offset]) +
+                        element(3, b, update.dims[axis]));
+    } else { // cache update split keyStart len
+      lengths.push_back(element(2, b, 0) + element(3, b, 0) + element(4, b, 0));
+    }
+  }
+  sink.stateWritten(static_cast<size_t>(stateOfNode_[index]), lengths);
+}
+
+View Executor::Sink::state(size_t, int64_t) {
+  throw Error::internal("a state without a session that keeps it");
 }
 
 void Executor::copyRemainingOutputs(const Request &request) {
@@ -424,7 +566,7 @@ void Executor::copyRemainingOutputs(const Request &request) {
       continue;
     const View &view = at(graph_.outputs()[i]);
     const View output =
-        request.output(i, view.dtype, llvm::ArrayRef<int64_t>(view.dims, view.rank));
+        request.sink->output(i, view.dtype, llvm::ArrayRef<int64_t>(view.dims, view.rank));
     copyView(view, output);
   }
 }

@@ -1,3 +1,5 @@
+#include "ir/dtype_name.h"
+#include "kernels/windowed_cache.h"
 #include "runtime/session_impl.h"
 
 #include <thread>
@@ -52,22 +54,29 @@ View tensorView(const Tensor &tensor) {
 SessionImpl::SessionImpl(Model m, const SessionOptions &o)
     : model(std::move(m)), options(o), budget(o.maxMemory),
       executor(*model.impl().compiled, {threadCount(o.threads), &budget, &cancelled}),
-      states(model.impl().compiled->states.size()) {}
-
-int SessionImpl::stateOfInput(size_t input) const {
-  const ir::ValueId value = compiled().graph.inputs()[input];
-  for (size_t i = 0; i < compiled().states.size(); ++i)
-    if (compiled().states[i].input == value)
-      return static_cast<int>(i);
-  return -1;
+      states(model.impl().compiled->states.size()) {
+  for (ir::ValueId input : compiled().graph.inputs()) {
+    const auto state = llvm::find_if(compiled().states, [&](const lowering::KvState &candidate) {
+      return candidate.input == input;
+    });
+    const bool found = state != compiled().states.end();
+    stateOfInput_.push_back(found ? static_cast<int>(state - compiled().states.begin()) : -1);
+  }
 }
 
-size_t SessionImpl::stateIndex(const std::string &inputName) const {
-  const std::vector<ValueInfo> &inputs = model.inputs();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].name == inputName && stateOfInput(i) >= 0)
-      return static_cast<size_t>(stateOfInput(i));
-  throw Error("there is no state '" + inputName + "'");
+const std::string &SessionImpl::inputName(size_t state) const {
+  return compiled().graph.value(compiled().states[state].input).name;
+}
+
+size_t SessionImpl::stateIndex(const std::string &name) const {
+  for (size_t i = 0; i < states.size(); ++i)
+    if (inputName(i) == name)
+      return i;
+  std::string all;
+  for (size_t i = 0; i < states.size(); ++i)
+    all += (i ? ", '" : "'") + inputName(i) + "'";
+  throw Error("there is no state '" + name + "'; " +
+              (all.empty() ? "the model has none" : "the states are: " + all));
 }
 
 void SessionImpl::checkNames(const Tensors &inputs, const Tensors &outputs, bool keepStates) const {
@@ -94,7 +103,7 @@ void SessionImpl::checkNames(const Tensors &inputs, const Tensors &outputs, bool
 
 View SessionImpl::inputView(size_t input, const Tensors &inputs, bool keepStates) {
   const std::string &name = model.inputs()[input].name;
-  if (const int state = stateOfInput(input); keepStates && state >= 0)
+  if (const int state = stateOfInput_[input]; keepStates && state >= 0)
     return pastView(static_cast<size_t>(state), inputs);
   const auto given = inputs.find(name);
   if (given != inputs.end())
@@ -109,49 +118,53 @@ View SessionImpl::inputView(size_t input, const Tensors &inputs, bool keepStates
 Tensors SessionImpl::run(const Tensors &inputs, const Tensors &outputs, bool keepStates) {
   cancelled = false;
   checkNames(inputs, outputs, keepStates);
-  std::vector<View> views;
+  if (keepStates && torn_)
+    throw Error("an earlier step ended while it moved rows of a windowed cache: the caches are lost; "
+                "reset the session");
+  views_.clear();
   for (size_t i = 0; i < model.inputs().size(); ++i)
-    views.push_back(inputView(i, inputs, keepStates));
-
-  const std::vector<ValueInfo> &infos = model.outputs();
-  llvm::SmallVector<bool, 16> wanted(infos.size(), true);
+    views_.push_back(inputView(i, inputs, keepStates));
+  wanted_.assign(model.outputs().size(), true);
   if (keepStates)
     for (const lowering::KvState &state : compiled().states)
-      wanted[state.output] = false;
+      wanted_[state.output] = false;
 
   Tensors results;
+  given_ = &outputs;
+  results_ = &results;
   Executor::Request request;
-  request.inputs = views;
-  request.wanted = wanted;
-  request.output = [&](size_t index, DType dtype, llvm::ArrayRef<int64_t> dims) {
-    const std::string &name = infos[index].name;
-    const auto given = outputs.find(name);
-    if (given == outputs.end()) {
-      Tensor made = Tensor::zeros(dtype, std::vector<int64_t>(dims.begin(), dims.end()));
-      if (!made.defined())
-        throw Error("output '" + name + "' of shape " + shapeText(dims) + " is too large",
-                    Error::Kind::kOutOfMemory);
-      return tensorView(results[name] = made);
-    }
-    const Tensor &tensor = given->second;
-    if (tensor.dtype() != dtype || !dims.equals(tensor.shape()))
-      throw Error("the given tensor is " + std::string(dtypeName(tensor.dtype())) +
-                  shapeText(tensor.shape()) + ", expected " + dtypeName(dtype) + shapeText(dims))
-          .at("output '" + name + "'");
-    return tensorView(results[name] = tensor);
-  };
-  if (keepStates)
-    request.state = [&](size_t state, int64_t rows) { return presentView(state, rows); };
+  request.inputs = views_;
+  request.wanted = wanted_;
+  request.sink = this;
+  request.keepsStates = keepStates;
   executor.run(request);
+  torn_ = false;
   if (keepStates)
     for (size_t i = 0; i < states.size(); ++i)
       states[i].rows = states[i].view.dims[compiled().states[i].axis];
   return results;
 }
 
+View SessionImpl::output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims) {
+  const std::string &name = model.outputs()[index].name;
+  const auto given = given_->find(name);
+  if (given == given_->end()) {
+    Tensor made = Tensor::zeros(dtype, std::vector<int64_t>(dims.begin(), dims.end()));
+    if (!made.defined())
+      throw Error("output '" + name + "' of shape " + shapeText(dims) + " is too large",
+                  Error::Kind::kOutOfMemory);
+    return tensorView((*results_)[name] = made);
+  }
+  const Tensor &tensor = given->second;
+  if (tensor.dtype() != dtype || !dims.equals(tensor.shape()))
+    throw Error("the given tensor is " + std::string(dtypeLongName(tensor.dtype())) +
+                shapeText(tensor.shape()) + ", expected " + dtypeLongName(dtype) + shapeText(dims))
+        .at("output '" + name + "'");
+  return tensorView((*results_)[name] = tensor);
+}
+
 // --- States -------------------------------------------------------------------------------------------------------------
 
-// `view` keeps the rows that are valid; the buffer's capacity shows in its strides.
 View SessionImpl::pastView(size_t state, const Tensors &inputs) {
   KeptState &kept = states[state];
   if (!kept.view.present())
@@ -159,11 +172,16 @@ View SessionImpl::pastView(size_t state, const Tensors &inputs) {
   return withRows(kept.view, compiled().states[state].axis, kept.rows);
 }
 
-View SessionImpl::presentView(size_t state, int64_t rows) {
+View SessionImpl::state(size_t state, int64_t rows) {
   reserveRows(state, rows);
   KeptState &kept = states[state];
   kept.view.dims[compiled().states[state].axis] = rows;
   return kept.view;
+}
+
+void SessionImpl::stateWritten(size_t state, llvm::ArrayRef<int64_t> lengths) {
+  states[state].lengths.assign(lengths.begin(), lengths.end());
+  torn_ |= compiled().states[state].window > 0;
 }
 
 // The dims of a cache that nothing has set yet: from the symbols of the other inputs, or from what the graph writes into it.
@@ -187,10 +205,14 @@ void SessionImpl::createState(size_t state, const Tensors &inputs) {
     std::optional<int64_t> size = input.shape[axis].tryEvaluate(symbols);
     if (axis == info.axis && info.grows)
       size = 0;
+    else if (axis == info.axis && !size && info.window > 0)
+      size = windowedRows(state);
     else if (axis == info.axis && !size && options.cacheRows > 0)
       size = options.cacheRows;
     else if (!size)
       size = result.shape[axis].tryEvaluate(symbols);
+    if (!size)
+      size = info.update[axis].tryEvaluate(symbols);
     if (!size)
       throw Error("the size of axis " + std::to_string(axis) + " (" + input.shape[axis].str() +
                   ") follows from no other input; give the cache its first value with setState, fix "
@@ -199,99 +221,155 @@ void SessionImpl::createState(size_t state, const Tensors &inputs) {
     dims.push_back(*size);
   }
   allocateState(state, dims);
-  std::memset(states[state].buffer.data(), 0, states[state].buffer.bytes());
+  clearState(state);
+}
+
+// A windowed cache may have any capacity from its window on. Twice the window evicts once in a window instead of moving all
+// rows at each step. Caches that share the symbol share the capacity.
+int64_t SessionImpl::windowedRows(size_t state) const {
+  const ir::Graph &graph = compiled().graph;
+  const lowering::KvState &info = compiled().states[state];
+  const ir::Dim &rows = graph.fact(info.input).shape[info.axis];
+  int64_t window = info.window;
+  for (const lowering::KvState &other : compiled().states)
+    if (other.window > 0 && graph.fact(other.input).shape[other.axis] == rows)
+      window = std::max(window, other.window);
+  const int64_t twice = window > INT64_MAX / 2 ? window : 2 * window;
+  return options.cacheRows > 0 ? std::max(window, std::min(twice, options.cacheRows)) : twice;
 }
 
 void SessionImpl::allocateState(size_t state, llvm::ArrayRef<int64_t> dims) {
   const lowering::KvState &info = compiled().states[state];
   KeptState &kept = states[state];
   llvm::SmallVector<int64_t, 4> capacity(dims.begin(), dims.end());
+  if (info.grows && options.cacheRows > 0 && dims[info.axis] > options.cacheRows)
+    throw Error("the value has " + std::to_string(dims[info.axis]) +
+                " rows, and the session was created with room for " +
+                std::to_string(options.cacheRows) + " (cacheRows)")
+        .at("input '" + inputName(state) + "'");
   if (info.grows)
     capacity[info.axis] =
         options.cacheRows > 0 ? options.cacheRows : std::max<int64_t>(64, dims[info.axis]);
   View view = makeView(nullptr, compiled().graph.fact(info.input).dtype, capacity);
-  kept.buffer = AlignedBuffer();
+  kept = KeptState(); // freed before the new one is taken
   kept.buffer = AlignedBuffer(budget, static_cast<size_t>(std::max<int64_t>(view.bytes(), 1)));
   view.data = kept.buffer.data();
   view.dims[info.axis] = dims[info.axis];
   kept.view = view;
   kept.rows = dims[info.axis];
+  kept.capacity = capacity[info.axis];
+}
+
+void SessionImpl::clearState(size_t state) {
+  KeptState &kept = states[state];
+  if (!compiled().states[state].grows)
+    std::memset(kept.buffer.data(), 0, kept.buffer.bytes());
+  kept.lengths.clear();
 }
 
 // A buffer that is too small doubles; its rows move along.
 void SessionImpl::reserveRows(size_t state, int64_t rows) {
   const lowering::KvState &info = compiled().states[state];
   KeptState &kept = states[state];
-  const int64_t axis = info.axis;
-  View capacity = kept.view;
-  // Rows that the strides leave room for.
-  int64_t outer = 1;
-  for (int64_t i = 0; i < axis; ++i)
-    outer *= kept.view.dims[i];
-  int64_t inner = 1;
-  for (int64_t i = axis + 1; i < kept.view.rank; ++i)
-    inner *= kept.view.dims[i];
-  const int64_t room = axis == 0 ? rows : kept.view.strides[axis - 1] / std::max<int64_t>(inner, 1);
-  if (rows <= room || outer == 0 || inner == 0)
+  if (rows <= kept.capacity)
     return;
   if (options.cacheRows > 0)
-    throw Error("the cache is full: it holds " + std::to_string(room) + " rows and " +
+    throw Error("the cache is full: it holds " + std::to_string(kept.capacity) + " rows and " +
                 std::to_string(rows) +
                 " are needed; create the session with a larger cacheRows, or rewind it")
-        .at("input '" + compiled().graph.value(info.input).name + "'");
-  capacity.dims[axis] = std::max(rows, 2 * room);
-  capacity.setDenseStrides();
-  AlignedBuffer larger(budget, static_cast<size_t>(capacity.bytes()));
-  capacity.data = larger.data();
-  copyView(withRows(kept.view, axis, kept.rows), withRows(capacity, axis, kept.rows));
-  kept.buffer = std::move(larger);
-  kept.view = capacity;
+        .at("input '" + inputName(state) + "'");
+  View larger = kept.view;
+  larger.dims[info.axis] = std::max(rows, 2 * kept.capacity);
+  const int64_t capacity = larger.dims[info.axis];
+  larger.setDenseStrides();
+  AlignedBuffer buffer(budget, static_cast<size_t>(std::max<int64_t>(larger.bytes(), 1)));
+  larger.data = buffer.data();
+  copyView(withRows(kept.view, info.axis, kept.rows), withRows(larger, info.axis, kept.rows));
+  kept.buffer = std::move(buffer);
+  kept.view = larger;
+  kept.capacity = capacity;
 }
 
-void SessionImpl::setState(const std::string &inputName, const Tensor &value) {
-  const size_t state = stateIndex(inputName);
+void SessionImpl::setState(const std::string &name, const Tensor &value) {
+  const size_t state = stateIndex(name);
   const lowering::KvState &info = compiled().states[state];
   const ir::Fact &fact = compiled().graph.fact(info.input);
   bool fits = value.dtype() == fact.dtype && static_cast<int>(value.shape().size()) == fact.rank();
   for (int axis = 0; fits && axis < fact.rank(); ++axis)
     fits = !fact.shape[axis].isConstant() || fact.shape[axis].is(value.shape()[axis]);
   if (!fits)
-    throw Error("got " + std::string(dtypeName(value.dtype())) + shapeText(value.shape()) +
-                ", expected " + fact.str())
-        .at("input '" + inputName + "'");
+    throw Error("got " + std::string(dtypeLongName(value.dtype())) + shapeText(value.shape()) +
+                ", expected " + dtypeLongName(fact.dtype) + ir::str(fact.shape))
+        .at("input '" + name + "'");
   allocateState(state, value.shape());
   copyView(tensorView(value), states[state].view);
 }
 
-Tensor SessionImpl::state(const std::string &inputName) const {
-  const size_t state = stateIndex(inputName);
+Tensor SessionImpl::state(const std::string &name) const {
+  const size_t state = stateIndex(name);
   const KeptState &kept = states[state];
   if (!kept.view.present())
-    throw Error("the state '" + inputName + "' has no content before the first step");
+    throw Error("the state '" + name + "' has no content before the first step");
   const View view = withRows(kept.view, compiled().states[state].axis, kept.rows);
   Tensor copy = Tensor::zeros(view.dtype, std::vector<int64_t>(view.dims, view.dims + view.rank));
+  if (!copy.defined())
+    throw Error("out of memory: a copy of the state '" + name + "'", Error::Kind::kOutOfMemory);
   copyView(view, tensorView(copy));
   return copy;
 }
 
 int64_t SessionImpl::length() const {
-  for (size_t i = 0; i < states.size(); ++i)
+  int64_t longest = 0;
+  for (size_t i = 0; i < states.size(); ++i) {
     if (compiled().states[i].grows && states[i].view.present())
       return states[i].rows;
-  return 0;
+    for (int64_t length : states[i].lengths)
+      longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+// A windowed cache can give up tokens as long as it has dropped none that it would hold without them.
+void SessionImpl::requireRewindable(size_t state, int64_t rows) const {
+  const lowering::KvState &info = compiled().states[state];
+  const KeptState &kept = states[state];
+  if (info.window <= 0 || !kept.view.present())
+    return;
+  if (kept.lengths.empty())
+    throw Error("cannot rewind to " + std::to_string(rows) +
+                " rows: the windowed cache was given its content, and no step has said how many "
+                "tokens that stands for")
+        .at("input '" + inputName(state) + "'");
+  for (int64_t length : kept.lengths) {
+    const int64_t first = length - residentRows(length, kept.capacity, info.window);
+    if (rows < length && rows - residentRows(rows, kept.capacity, info.window) != first)
+      throw Error("cannot rewind to " + std::to_string(rows) + " rows: the windowed cache holds rows " +
+                  std::to_string(first) + " to " + std::to_string(length - 1) +
+                  " and has dropped some that are needed then; reset the session and run the first " +
+                  std::to_string(rows) + " tokens again")
+          .at("input '" + inputName(state) + "'");
+  }
 }
 
 void SessionImpl::rewind(int64_t rows) {
   if (rows < 0 || rows > length())
     throw Error("cannot rewind to " + std::to_string(rows) + " rows: the caches hold " +
                 std::to_string(length()));
+  if (rows > 0 && torn_)
+    throw Error("cannot rewind to " + std::to_string(rows) +
+                " rows: a step ended while it moved rows of a windowed cache; reset the session");
+  for (size_t i = 0; rows > 0 && i < states.size(); ++i)
+    requireRewindable(i, rows);
   for (size_t i = 0; i < states.size(); ++i) {
     KeptState &kept = states[i];
     if (compiled().states[i].grows)
       kept.rows = std::min(kept.rows, rows);
-    else if (rows == 0 && kept.view.present())
-      std::memset(kept.buffer.data(), 0, kept.buffer.bytes());
+    for (int64_t &length : kept.lengths)
+      length = std::min(length, rows);
+    if (rows == 0 && kept.view.present())
+      clearState(i);
   }
+  torn_ = torn_ && rows > 0;
 }
 
 } // namespace detail

@@ -21,14 +21,18 @@ struct ModelImpl {
   std::unique_ptr<lowering::CompiledGraph> compiled;
 };
 
-// A cache that the session keeps: `rows` rows of `capacity`, along the state's axis.
+// A cache that the session keeps. Its rows lie along the state's axis.
 struct KeptState {
-  View view; // of all rows of the capacity; no data until the first step
-  int64_t rows = 0;
+  View view;            // `rows` rows; the buffer's capacity shows in the strides. Absent until the first step
+  int64_t rows = 0;     // of the past
+  int64_t capacity = 0; // rows that the buffer has
   AlignedBuffer buffer;
+  // Tokens that each entry of the batch has put in, as the last step's inputs said. Empty where that is not known: a content from
+  // outside.
+  std::vector<int64_t> lengths;
 };
 
-struct SessionImpl {
+struct SessionImpl final : private Executor::Sink {
   SessionImpl(Model model, const SessionOptions &options);
 
   Model model;
@@ -46,15 +50,29 @@ struct SessionImpl {
 
 private:
   const lowering::CompiledGraph &compiled() const { return *model.impl().compiled; }
+  const std::string &inputName(size_t state) const;
   size_t stateIndex(const std::string &inputName) const;
-  int stateOfInput(size_t input) const;
   void checkNames(const Tensors &inputs, const Tensors &outputs, bool keepStates) const;
   View inputView(size_t input, const Tensors &inputs, bool keepStates);
   View pastView(size_t state, const Tensors &inputs);
   void createState(size_t state, const Tensors &inputs);
-  View presentView(size_t state, int64_t rows);
+  int64_t windowedRows(size_t state) const;
   void reserveRows(size_t state, int64_t rows);
   void allocateState(size_t state, llvm::ArrayRef<int64_t> dims);
+  void clearState(size_t state);
+  void requireRewindable(size_t state, int64_t rows) const;
+
+  View output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims) override;
+  View state(size_t index, int64_t rows) override;
+  void stateWritten(size_t index, llvm::ArrayRef<int64_t> lengths) override;
+
+  std::vector<int> stateOfInput_; // by input: index of its state, or -1
+  std::vector<View> views_;       // of the inputs, while a run goes on
+  llvm::SmallVector<bool, 16> wanted_;
+  const Tensors *given_ = nullptr; // the caller's outputs, while a run goes on
+  Tensors *results_ = nullptr;
+  // A step that ended early after rows of a windowed cache had moved: what is left is neither the old cache nor the new one.
+  bool torn_ = false;
 };
 
 // LLVM's containers abort when memory runs out unless a handler that throws is installed: before anything is loaded.
