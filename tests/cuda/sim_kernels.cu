@@ -128,7 +128,9 @@ ENGINE_DEVICE void deadlock(const ToyArgs &a) {
   a.out[me()] = prim::shuffleXor(a.in[me()], 1);
 }
 
-ENGINE_DEVICE void notInMask(const ToyArgs &a) { a.out[me()] = prim::shuffle(a.in[me()], 0, 0x7fffffffu); }
+ENGINE_DEVICE void notInMask(const ToyArgs &a) {
+  a.out[me()] = prim::shuffle(a.in[me()], 0, 0x7fffffffu);
+}
 
 ENGINE_DEVICE void overlappingMasks(const ToyArgs &a) {
   a.out[me()] = prim::shuffle(a.in[me()], me() % 32, me() % 32 < 8 ? 0xffu : prim::kAllLanes);
@@ -165,16 +167,24 @@ ENGINE_DEVICE void ldmatrixAt(const ToyArgs &a, const unsigned char *row) {
   prim::ldmatrix4(r, row);
   a.out[me()] = r[0] + r[1] + r[2] + r[3];
 }
-ENGINE_DEVICE void ldmatrixOdd(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * me() + 8); }
-ENGINE_DEVICE void ldmatrixOutside(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 16 * (me() + 1)); }
+ENGINE_DEVICE void ldmatrixOdd(const ToyArgs &a) {
+  ldmatrixAt(a, prim::sharedMemory() + 16 * me() + 8);
+}
+ENGINE_DEVICE void ldmatrixOutside(const ToyArgs &a) {
+  ldmatrixAt(a, prim::sharedMemory() + 16 * (me() + 1));
+}
 ENGINE_DEVICE void conflicts(const ToyArgs &a) { ldmatrixAt(a, prim::sharedMemory() + 128 * me()); }
 ENGINE_DEVICE void swizzled(const ToyArgs &a) {
   ldmatrixAt(a, prim::sharedMemory() + 128 * me() + 16 * (me() % 8));
 }
 
-ENGINE_DEVICE void copyOdd(const ToyArgs &a) { prim::copyAsync16(words() + 4 * me(), a.in + 1, true); }
+ENGINE_DEVICE void copyOdd(const ToyArgs &a) {
+  prim::copyAsync16(words() + 4 * me(), a.in + 1, true);
+}
 ENGINE_DEVICE void copySharedOdd(const ToyArgs &a) { prim::copyAsync16(words() + 1, a.in, true); }
-ENGINE_DEVICE void copyOutside(const ToyArgs &a) { prim::copyAsync16(words() + 4 * (me() + 1), a.in, true); }
+ENGINE_DEVICE void copyOutside(const ToyArgs &a) {
+  prim::copyAsync16(words() + 4 * (me() + 1), a.in, true);
+}
 ENGINE_DEVICE void copyGlobalOutside(const ToyArgs &a) {
   prim::copyAsync16(words() + 4 * me(), a.in + 4 * me(), true);
 }
@@ -214,7 +224,9 @@ ENGINE_DEVICE void stack(const ToyArgs &a) {
 }
 #endif
 
-ENGINE_DEVICE void null(const ToyArgs &a) { a.out[0] = *reinterpret_cast<const volatile uint32_t *>(a.n * 8ll); }
+ENGINE_DEVICE void null(const ToyArgs &a) {
+  a.out[0] = *reinterpret_cast<const volatile uint32_t *>(a.n * 8ll);
+}
 
 ENGINE_DEVICE void livelock(const ToyArgs &a) {
   while (prim::loadAcquire(a.out + a.n) == 0) {

@@ -4,7 +4,6 @@
 #include "kernels/cuda/sim/executor.h"
 #include "tests/cuda/toy_args.h"
 
-
 // name, what is wrong with it
 #define ENGINE_TOY_KERNELS(X)                                                                      \
   X(toyReverse)            /* nothing: a block's values reversed through shared memory */          \
