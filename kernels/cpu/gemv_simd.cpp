@@ -16,8 +16,8 @@ namespace HWY_NAMESPACE {
 
 // Rows of w that are added up before they are added to y.
 constexpr int kDepthBlock = 8;
-// Columns at a time: this much of y stays in the first-level cache.
-constexpr int64_t kColumnBlock = 2048;
+// Elements of y at a time: they stay in the first-level cache.
+constexpr int64_t kResultBlock = 2048;
 
 template <class T> HWY_INLINE void prefetch(const T *at) { __builtin_prefetch(at, 0, 2); }
 
@@ -36,13 +36,16 @@ HWY_INLINE void addColumns(const T *w, int64_t stride, int64_t lanes, const Gemv
                            int64_t k, int64_t column, bool first) {
   const F d;
   VF sum[rows];
+#pragma GCC unroll 8
   for (int j = 0; j < depth; ++j) {
     const VF v = loadSome(w + j * stride, lanes);
+#pragma GCC unroll 4
     for (int m = 0; m < rows; ++m) {
       const VF x = hn::Set(d, p.x.data[m * p.x.stride + k + j]);
       sum[m] = j == 0 ? hn::Mul(x, v) : hn::MulAdd(x, v, sum[m]);
     }
   }
+#pragma GCC unroll 4
   for (int m = 0; m < rows; ++m) {
     float *y = p.y.data + m * p.y.stride + column;
     if (lanes >= kLanes) {
@@ -62,6 +65,7 @@ HWY_INLINE void addRows(const T *w, const GemvProblem &p, int64_t k, int64_t beg
   const T *next = k + 2 * depth <= p.depth ? from + depth * p.wStride : from;
   int64_t column = begin;
   for (; column + kLanes <= end; column += kLanes) {
+#pragma GCC unroll 8
     for (int j = 0; j < depth; ++j)
       prefetch(next + j * p.wStride + column);
     addColumns<rows, depth>(from + column, p.wStride, kLanes, p, k, column, k == 0);
@@ -71,8 +75,9 @@ HWY_INLINE void addRows(const T *w, const GemvProblem &p, int64_t k, int64_t beg
 }
 
 template <int rows, class T> HWY_INLINE void rowMajorRows(const T *w, const GemvProblem &p) {
-  for (int64_t begin = 0; begin < p.columns; begin += kColumnBlock) {
-    const int64_t end = std::min(begin + kColumnBlock, p.columns);
+  constexpr int64_t kColumns = kResultBlock / rows / kLanes * kLanes;
+  for (int64_t begin = 0; begin < p.columns; begin += kColumns) {
+    const int64_t end = std::min(begin + kColumns, p.columns);
     int64_t k = 0;
     for (; k + kDepthBlock <= p.depth; k += kDepthBlock)
       addRows<rows, kDepthBlock>(w, p, k, begin, end);
@@ -93,16 +98,21 @@ HWY_INLINE void dotColumns(const T *w, const GemvProblem &p, int64_t column) {
   const F d;
   const T *from = w + column * p.wStride;
   VF sum[rows][columns];
+#pragma GCC unroll 4
   for (int m = 0; m < rows; ++m)
+#pragma GCC unroll 4
     for (int j = 0; j < columns; ++j)
       sum[m][j] = hn::Zero(d);
   const auto step = [&](int64_t k, int64_t lanes) HWY_ATTR {
     VF v[columns];
+#pragma GCC unroll 4
     for (int j = 0; j < columns; ++j)
       v[j] = loadSome(from + j * p.wStride + k, lanes);
+#pragma GCC unroll 4
     for (int m = 0; m < rows; ++m) {
       const float *x = p.x.data + m * p.x.stride + k;
       const VF xs = lanes >= kLanes ? hn::LoadU(d, x) : loadRest(x, lanes, 0);
+#pragma GCC unroll 4
       for (int j = 0; j < columns; ++j)
         sum[m][j] = hn::MulAdd(xs, v[j], sum[m][j]);
     }
@@ -110,13 +120,16 @@ HWY_INLINE void dotColumns(const T *w, const GemvProblem &p, int64_t column) {
   constexpr int64_t kAhead = kPrefetchBytes / static_cast<int64_t>(sizeof(T)) / columns;
   int64_t k = 0;
   for (; k + kLanes <= p.depth; k += kLanes) {
+#pragma GCC unroll 4
     for (int j = 0; j < columns; ++j)
       prefetch(from + j * p.wStride + k + kAhead);
     step(k, kLanes);
   }
   if (k < p.depth)
     step(k, p.depth - k);
+#pragma GCC unroll 4
   for (int m = 0; m < rows; ++m)
+#pragma GCC unroll 4
     for (int j = 0; j < columns; ++j)
       p.y.data[m * p.y.stride + column + j] = hn::GetLane(hn::SumOfLanes(d, sum[m][j]));
 }
