@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Translates PTX, as nvcc -ptx writes it, to C++ for the CUDA simulator (kernels/cuda/sim/ptx_runtime.h).
 
-usage: ptx2cpp.py IN.ptx OUT.cpp
-
 Every entry point becomes an engine::sim::Kernel of its name. An instruction, modifier or directive that is not in the
 tables below is an error: nothing is guessed.
 """
 
+import argparse
+import bisect
+import functools
 import re
 import sys
 from pathlib import Path
@@ -24,7 +25,9 @@ SPECIAL = {f"%{name}.{axis}": f"thisThread().{field}.{axis}"
 SPECIAL["%laneid"] = "thisThread().lane"
 COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<",
            "ls": "<=", "hi": ">", "hs": ">="}
-IGNORED_DIRECTIVES = r"\.(loc|file|version|target|address_size|pragma|section|maxntid|minnctapersm)\b"
+IGNORED = r"\.(loc|file|version|target|address_size|pragma|section|maxntid|minnctapersm)\b"
+DIRECTIVE = re.compile(rf"{IGNORED}[^\n]*")
+LABEL = re.compile(r"([$\w]+):")
 
 
 class PtxError(Exception):
@@ -466,14 +469,8 @@ class Kernel:
             text = m[3]
         parts = text.split(None, 1)
         operands = split_operands(parts[1]) if len(parts) > 1 else []
-        for pattern, method in TABLE:
-            match = pattern.fullmatch(parts[0])
-            if match:
-                fields = match.groupdict()
-                lookup = {k: None for k in ("order", "space", "v", "bool", "ftz", "r", "to", "cache", "trans")}
-                lookup.update(fields)
-                return predicate + getattr(self, method)(lookup, operands)
-        raise PtxError(f"unknown instruction {parts[0]}")
+        method, fields = decode(parts[0])
+        return predicate + getattr(self, method)(fields, operands)
 
 
 INTEGER = "(?P<t>[us](?:16|32|64))"
@@ -543,25 +540,42 @@ TABLE = [(re.compile(pattern), method) for pattern, method in [
 ]]
 
 
+@functools.lru_cache(maxsize=None)
+def decode(opcode):
+    """The method of Kernel that translates an opcode, and the modifiers that it has to know."""
+    for pattern, method in TABLE:
+        match = pattern.fullmatch(opcode)
+        if match:
+            optional = ("order", "space", "v", "bool", "ftz", "r", "to", "cache", "trans")
+            return method, dict.fromkeys(optional) | match.groupdict()
+    raise PtxError(f"unknown instruction {opcode}")
+
+
 class Module:
-    def __init__(self, text, file):
+    """A PTX file; of its entry points those whose names match `only`."""
+
+    def __init__(self, text, file, only):
         self.file = file
+        self.only = only
         self.symbols = {}
         self.data = []
         self.kernels = []
         text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
         self.text = re.sub(r"//[^\n]*", "", text)
+        self.line_starts = [m.end() for m in re.finditer(r"\n", self.text)]
         self.top_level()
 
+    def line_of(self, position):
+        return bisect.bisect_right(self.line_starts, position) + 1
+
     def fail(self, position, what):
-        line = self.text.count("\n", 0, position) + 1
-        raise PtxError(f"{self.file}:{line}: {what}")
+        raise PtxError(f"{self.file}:{self.line_of(position)}: {what}")
 
     def top_level(self):
         i, text = 0, self.text
         patterns = [
             (re.compile(r"\s+"), None),
-            (re.compile(rf"{IGNORED_DIRECTIVES}[^\n]*"), None),
+            (DIRECTIVE, None),
             (re.compile(r"\.extern\s+\.shared\s+\.align\s+\d+\s+\.b8\s+([\w$]+)\s*\[\s*\]\s*;"), self.extern_shared),
             (re.compile(r"(?:\.visible\s+|\.weak\s+)?\.(?:global|const)\s+\.align\s+(\d+)\s+\.(\w+)\s+([\w$]+)"
                         r"(?:\[(\d+)\])?\s*=\s*\{([^}]*)\}\s*;"), self.constant),
@@ -591,6 +605,8 @@ class Module:
         while depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
+        if not self.only.fullmatch(m[1]):
+            return end
         kernel = Kernel(self, m[1])
         limit = re.search(r"\.maxntid\s+(\d+)(?:\s*,\s*(\d+)\s*,\s*(\d+))?", text[close:opening])
         if limit:
@@ -620,8 +636,8 @@ class Module:
             if text[i].isspace() or text[i] == ";":
                 i += 1
                 continue
-            kernel.line = text.count("\n", 0, i) + 1
-            m = re.compile(rf"{IGNORED_DIRECTIVES}[^\n]*").match(text, i)
+            kernel.line = self.line_of(i)
+            m = DIRECTIVE.match(text, i) if text[i] == "." else None
             if m:
                 i = m.end()
                 continue
@@ -635,7 +651,7 @@ class Module:
                 kernel.lines.append("}")
                 i += 1
                 continue
-            m = re.compile(r"([$\w]+):").match(text, i)
+            m = LABEL.match(text, i)
             if m:
                 kernel.lines.append(f"{c_name(m[1])}: ;")
                 i = m.end()
@@ -678,6 +694,8 @@ class Module:
         for kernel in self.kernels:
             out += [f"void {kernel.name}Thread([[maybe_unused]] const void *args) {{"] + \
                    ["  " + line for line in kernel.lines] + ["}", ""]
+        if not self.kernels:
+            raise PtxError(f"{self.file}: no entry point matches")
         out += ["} // namespace", ""]
         for kernel in self.kernels:
             out += [f'extern "C" const Kernel {kernel.name};',
@@ -687,14 +705,17 @@ class Module:
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    source = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--only", type=re.compile, default=re.compile(".*"),
+                        help="regular expression of the entry points to translate")
+    options = parser.parse_args()
     try:
-        text = Module(source.read_text(), source.name).cpp()
+        text = Module(options.source.read_text(), options.source.name, options.only).cpp()
     except PtxError as error:
         sys.exit(f"ptx2cpp: {error}")
-    Path(sys.argv[2]).write_text(text)
+    options.target.write_text(text)
 
 
 if __name__ == "__main__":

@@ -273,6 +273,8 @@ inline uint32_t addRelease(uint32_t *p, uint32_t value, ENGINE_SITE) {
 
 ENGINE_DEVICE float toFloat(float x) { return x; }
 
+ENGINE_DEVICE float absolute(float x) { return x < 0.0f ? -x : x; }
+
 template <class T> ENGINE_DEVICE T fromFloat(float x) {
   if constexpr (sizeof(T) == sizeof(float)) {
     return x;
