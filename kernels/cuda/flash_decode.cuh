@@ -354,6 +354,7 @@ template <class T> ENGINE_DEVICE void flashDecodeMerge(const DecodeArgs &d) {
     const int64_t i = row % a.queries;
     const int64_t h = row / a.queries % a.heads;
     const int64_t b = row / a.queries / a.heads;
+    const bool valid = i < a.entry(b).queryLen;
     const float sink = sinkOf(a, h);
     T *out = static_cast<T *>(a.out.data) + b * a.out.batch + h * a.out.head + i * a.out.row;
     for (int c = prim::threadIndex(); c < a.vHeadSize; c += prim::threadCount()) {
@@ -367,8 +368,9 @@ template <class T> ENGINE_DEVICE void flashDecodeMerge(const DecodeArgs &d) {
       }
       if (a.vScale)
         value *= a.vScale[a.perChannel ? h / a.group() * a.vHeadSize + c : 0];
-      // By select: a row without a key may have met another row's NaN.
-      const float result = part.sum == 0.0f ? 0.0f : value * finalFactor(part, sink);
+      // By select: a row without a key may have met another row's NaN. Rows beyond queryLen may
+      // have met any key.
+      const float result = !valid || part.sum == 0.0f ? 0.0f : value * finalFactor(part, sink);
       out[c] = prim::fromFloat<T>(result);
     }
   }
