@@ -2,6 +2,7 @@
 
 #include "ir/infer.h"
 #include "ir/text.h"
+#include "lowering/attention_patterns.h"
 #include "lowering/canonicalize.h"
 #include "lowering/cse.h"
 #include "lowering/evaluate.h"
@@ -24,6 +25,10 @@ ir::Graph runCse(const ir::Graph &graph, const PassContext &) {
   return eliminateCommonSubexpressions(graph);
 }
 
+ir::Graph runAttention(const ir::Graph &graph, const PassContext &) {
+  return recognizeAttention(graph);
+}
+
 ir::Graph runKvState(const ir::Graph &graph, const PassContext &) { return recognizeKvStates(graph); }
 
 constexpr Pass kPasses[] = {
@@ -31,6 +36,7 @@ constexpr Pass kPasses[] = {
     {"fold", "operators on small constants are evaluated", runFold},
     {"settle", "constants that folding made become dims and bounds", runCanonicalize},
     {"cse", "equal subexpressions are computed once", runCse},
+    {"attention", "softmax(Q K^T) V becomes one node, its mask a band", runAttention},
     {"kv_state", "caches that grow by Concat become KvWrite", runKvState},
 };
 
