@@ -56,18 +56,30 @@ void checkPassName(llvm::StringRef name) {
   throw Error("there is no pass '" + name.str() + "'; the passes are: " + known);
 }
 
+using ConstsByPlace = llvm::StringMap<ir::ConstRef>;
+
+std::string placeOf(llvm::StringRef file, uint64_t offset) {
+  return file.str() + ":" + std::to_string(offset);
+}
+
+void collectConsts(const ir::Graph &graph, ConstsByPlace &byPlace) {
+  for (const ir::Node &node : graph.nodes()) {
+    if (const auto *c = node.as<ir::Const>())
+      byPlace[placeOf(c->data->file, c->data->offset)] = c->data;
+    if (const auto *branch = node.as<ir::If>()) {
+      collectConsts(*branch->thenGraph, byPlace);
+      collectConsts(*branch->elseGraph, byPlace);
+    }
+  }
+}
+
 ir::Graph throughText(ir::Graph graph) {
   // Bytes of constants that lie in files are found again by where they are.
-  llvm::StringMap<ir::ConstRef> byPlace;
-  auto key = [](llvm::StringRef file, uint64_t offset) {
-    return file.str() + ":" + std::to_string(offset);
-  };
-  for (const ir::Node &node : graph.nodes())
-    if (const auto *c = node.as<ir::Const>())
-      byPlace[key(c->data->file, c->data->offset)] = c->data;
+  ConstsByPlace byPlace;
+  collectConsts(graph, byPlace);
   auto resolve = [&](llvm::StringRef file, uint64_t offset, uint64_t, DType dtype,
                      llvm::ArrayRef<int64_t> dims) -> ir::ConstRef {
-    auto it = byPlace.find(key(file, offset));
+    auto it = byPlace.find(placeOf(file, offset));
     if (it == byPlace.end())
       throw Error::internal("constant at " + file.str() + " is not in the graph that printed it");
     if (it->second->dtype == dtype && dims.equals(it->second->dims))
