@@ -1,4 +1,4 @@
-# bin/engine, lib/libengine.so, include/engine/engine.h, and a CMake package for
+# bin/engine, lib/libengine.so, include/engine/{engine,generate}.h, and a CMake package for
 #   find_package(engine REQUIRED)   target_link_libraries(app engine::engine)
 # oneDNN comes along in lib/engine; everything finds it by $ORIGIN, also after the prefix has moved.
 include(GNUInstallDirs)
@@ -14,7 +14,7 @@ if(TARGET engine)
 endif()
 set_target_properties(engine_shared PROPERTIES INSTALL_RPATH "$ORIGIN/engine")
 install(TARGETS engine_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES runtime/engine.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/engine)
+install(FILES runtime/engine.h runtime/generate.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/engine)
 # What engine.h includes. It is found relative to engine.h, so it must include nothing of ours itself.
 install(FILES ir/dtype.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/engine/ir)
 

@@ -28,6 +28,87 @@ bool isGrowingCache(const ir::Graph &graph, const ir::Node &node) {
   return llvm::is_contained(graph.outputs(), node.results[0]);
 }
 
+// --- index_copy ----------------------------------------------------------------------------------------------------------
+
+// What torch's exporter makes of cache.index_copy(axis, rows, update): the rows' axis comes first, ScatterND writes whole
+// rows, and the axis goes back.
+struct IndexCopy {
+  ir::ValueId cache, updates; // updates: rows first
+  ir::Ints back;              // permutation of the updates to the cache's order
+  int64_t axis = 0;
+  ir::Dim start;
+};
+
+template <class T> const T *producerAs(const ir::Graph &graph, ir::ValueId value) {
+  const ir::Node *node = value.valid() ? graph.producer(value) : nullptr;
+  return node ? node->as<T>() : nullptr;
+}
+
+bool areInverse(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[b[i]] != static_cast<int64_t>(i))
+      return false;
+  return a.size() == b.size();
+}
+
+// The start of rows start, start + 1, ... that `indices` [rows, 1] lists.
+std::optional<ir::Dim> consecutiveStart(const ir::Fact &indices) {
+  const ir::Shape &shape = indices.shape;
+  if (shape.size() != 2 || !shape[1].is(1) || !indices.contents || indices.contents->empty())
+    return std::nullopt;
+  const llvm::SmallVector<ir::Dim, 4> &rows = *indices.contents;
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (rows[i] != rows[0] + ir::Dim(static_cast<int64_t>(i)))
+      return std::nullopt;
+  return rows[0];
+}
+
+// The row that ScatterND means by the index `row`: negative ones count from the end. What is out of range stays out of range.
+ir::Dim rowOfIndex(const ir::Dim &row, const ir::Dim &capacity) {
+  const ir::Dim isNegative = ir::Dim::max(0, ir::Dim::min(1, -row));
+  return row + capacity * isNegative;
+}
+
+std::optional<IndexCopy> findIndexCopy(const ir::Graph &graph, const ir::Node &node) {
+  const auto *back = node.as<ir::Transpose>();
+  const auto *scatter = back ? producerAs<ir::ScatterNd>(graph, node.operands[0]) : nullptr;
+  if (!scatter || scatter->reduction != ir::ScatterReduction::kNone)
+    return std::nullopt;
+  const ir::Node &scatterNode = *graph.producer(node.operands[0]);
+  const auto *forth = producerAs<ir::Transpose>(graph, scatterNode.operands[0]);
+  if (!forth || !areInverse(forth->perm, back->perm))
+    return std::nullopt;
+
+  IndexCopy copy;
+  copy.cache = graph.producer(scatterNode.operands[0])->operands[0];
+  copy.updates = scatterNode.operands[2];
+  copy.back = back->perm;
+  copy.axis = forth->perm[0];
+  const std::optional<ir::Dim> start = consecutiveStart(graph.fact(scatterNode.operands[1]));
+  if (copy.axis == 0 || !start || !isGraphInput(graph, copy.cache) ||
+      !llvm::is_contained(graph.outputs(), node.results[0]))
+    return std::nullopt;
+  // Several rows from a negative index on may go around the end, which KvWrite does not.
+  const bool mayBeNegative = start->bounds({}).min < 0;
+  if (mayBeNegative && graph.fact(scatterNode.operands[1]).contents->size() > 1)
+    return std::nullopt;
+  const ir::Dim &capacity = graph.fact(copy.cache).shape[copy.axis];
+  copy.start = mayBeNegative ? rowOfIndex(*start, capacity) : *start;
+  return copy;
+}
+
+void rewriteIndexCopy(ir::GraphRewriter &rewriter, const ir::Node &node, const IndexCopy &copy) {
+  ir::GraphBuilder &builder = rewriter.builder();
+  builder.setOrigin(node.name, node.onnx);
+  const ir::ValueId update =
+      builder.add1(ir::Transpose{copy.back}, {rewriter[copy.updates]}, "update");
+  ir::KvWrite write;
+  write.axis = copy.axis;
+  write.offset = copy.start;
+  write.capacity = rewriter.from().fact(copy.cache).shape[copy.axis];
+  rewriter.copyAs(node, write, {rewriter[copy.cache], update});
+}
+
 // The last node that reads each graph input or a view of it, by value; -1: none.
 std::vector<int64_t> lastUses(const ir::Graph &graph) {
   std::vector<int64_t> last(graph.numValues(), -1);
@@ -51,6 +132,10 @@ std::vector<int64_t> lastUses(const ir::Graph &graph) {
 ir::Graph recognizeKvStates(const ir::Graph &graph) {
   ir::GraphRewriter rewriter(graph);
   for (const ir::Node &node : graph.nodes()) {
+    if (const std::optional<IndexCopy> copy = findIndexCopy(graph, node)) {
+      rewriteIndexCopy(rewriter, node, *copy);
+      continue;
+    }
     if (!isGrowingCache(graph, node)) {
       rewriter.copy(node);
       continue;

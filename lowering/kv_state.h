@@ -7,8 +7,10 @@
 
 namespace engine::lowering {
 
-// Rewrites Concat(past, new) to KvWrite where `past` is a graph input that nothing else reads and the result is a graph output,
-// as exporters that know no cache operator write it.
+// Rewrites to KvWrite what exporters that know no cache operator write, where a graph input becomes a graph output:
+//   Concat(past, new), if nothing else reads `past`
+//   Transpose(ScatterND(Transpose(cache), rows, updates)) with rows start, start + 1, ... (index_copy), if it is certain that
+//   they do not go around the cache's end
 ir::Graph recognizeKvStates(const ir::Graph &graph);
 
 struct KvState {

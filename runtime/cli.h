@@ -67,6 +67,16 @@ struct ExplainCommand : LoadFlags {
   bool json = false;
 };
 
+// `model` is the folder.
+struct GenerateCommand : RunFlags {
+  std::string promptIds;
+  int64_t count = 16, chunk = 256;
+  std::optional<double> temperature, topP;
+  std::optional<int64_t> topK;
+  std::optional<uint64_t> seed;
+  bool json = false;
+};
+
 struct OpsCommand {
   bool json = false;
 };
@@ -76,6 +86,7 @@ int bench(const BenchCommand &command);
 int test(const TestCommand &command);
 int dump(const DumpCommand &command);
 int explain(const ExplainCommand &command);
+int generate(const GenerateCommand &command);
 int ops(const OpsCommand &command);
 
 // --- Shared by the commands (cli_common.cpp)

@@ -217,6 +217,8 @@ public:
   // Gives a state its content, or reads it (dense, as the graph's output would be).
   Status setState(const std::string &inputName, const Tensor &value);
   Result<Tensor> state(const std::string &inputName) const;
+  // Drops all but the last `rows` rows of a state that grows: for models whose caller has to bound a cache.
+  Status keepLast(const std::string &inputName, int64_t rows);
 
   // From any thread: the run in progress stops with Failure::kCancelled before its next node. Cleared by the next call.
   void cancel();

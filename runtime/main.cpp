@@ -19,9 +19,8 @@ void addLoadOptions(CLI::App &app, LoadFlags &flags) {
   app.add_option("--weights", flags.weights, "folder of the weight files that a dump names");
 }
 
-void addRunOptions(CLI::App &app, RunFlags &flags) {
-  addLoadOptions(app, flags);
-  app.add_option("--input-from-bundle", flags.inputBundle, "inputs by name, an .npz file");
+// How a model runs, whatever it is fed.
+void addExecutionOptions(CLI::App &app, RunFlags &flags) {
   app.add_option("--backend", flags.backend, "cpu (default), reference or cuda")
       ->check(CLI::IsMember({"cpu", "reference", "cuda"}));
   app.add_option("--device", flags.device, "cuda or sim, of the CUDA backend")
@@ -36,12 +35,18 @@ void addRunOptions(CLI::App &app, RunFlags &flags) {
       ->envname("ENGINE_KERNEL");
   app.add_flag("--exact", flags.exact, "quantised weights as their exact dequantised values");
   app.add_flag("--no-pack", flags.noPack, "keep weights as the file has them");
+  app.add_option("--max-memory", flags.maxMemory, "most bytes of buffers");
+}
+
+void addRunOptions(CLI::App &app, RunFlags &flags) {
+  addLoadOptions(app, flags);
+  app.add_option("--input-from-bundle", flags.inputBundle, "inputs by name, an .npz file");
+  addExecutionOptions(app, flags);
   app.add_option("--random-inputs", flags.randomSeed,
                  "make up the inputs that no bundle gives: SEED");
   app.add_flag("--cast-inputs", flags.castInputs, "convert inputs of another float type");
   app.add_flag("--state-in-place", flags.stateInPlace,
                "caches are updated in place, as when decoding");
-  app.add_option("--max-memory", flags.maxMemory, "most bytes of buffers");
   app.add_flag("--round-trip", flags.roundTrip, "print and parse the graph after every pass");
   app.add_option("--disable", flags.disabled, "leave a pass out")->allow_extra_args(false);
   app.add_option("--stop-after", flags.stopAfter, "the last pass to run");
@@ -65,6 +70,7 @@ public:
     addDump();
     addExplain();
     addBench();
+    addGenerate();
     CLI::App *sub = app_.add_subcommand("ops", "operators, versions, types, attributes, refusals");
     sub->add_flag("--json", ops_.json, "as JSON");
     sub->callback([this] { chosen_ = [this] { return ops(ops_); }; });
@@ -161,6 +167,28 @@ private:
     sub->callback([this] { chosen_ = [this] { return bench(bench_); }; });
   }
 
+  void addGenerate() {
+    CLI::App *sub = app_.add_subcommand("generate", "continue a prompt of token ids");
+    sub->add_option("DIR", generate_.model,
+                    "genai_config.json, or prefill.onnx and decode.onnx, or model.onnx")
+        ->required();
+    sub->add_option("--prompt-ids", generate_.promptIds, "the prompt: 1,2,3")->required();
+    sub->add_option("-n", generate_.count, "most tokens to generate (16)")
+        ->check(CLI::Range(0, 1 << 30));
+    sub->add_option("--temperature", generate_.temperature,
+                    "0: the likeliest token (default); 1 where one of the next three is given");
+    sub->add_option("--top-k", generate_.topK, "draw among the likeliest N; 0: all");
+    sub->add_option("--top-p", generate_.topP, "draw among the likeliest that reach F together");
+    sub->add_option("--seed", generate_.seed, "of what is drawn (0)");
+    sub->add_option("--chunk", generate_.chunk, "most tokens of the prompt in one call (256)")
+        ->check(CLI::Range(1, 1 << 30));
+    sub->add_flag("--json", generate_.json, "as JSON");
+    sub->add_option("--set", generate_.set, "fix a symbol of the shapes: SYM=N")
+        ->allow_extra_args(false);
+    addExecutionOptions(*sub, generate_);
+    sub->callback([this] { chosen_ = [this] { return generate(generate_); }; });
+  }
+
   CLI::App app_{"Imports, checks and runs ONNX decoders.", "engine"};
   std::function<int()> chosen_;
   RunCommand run_;
@@ -168,6 +196,7 @@ private:
   DumpCommand dump_;
   ExplainCommand explain_;
   BenchCommand bench_;
+  GenerateCommand generate_;
   OpsCommand ops_;
 };
 

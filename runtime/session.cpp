@@ -221,7 +221,6 @@ void SessionImpl::createState(size_t state, const Tensors &inputs) {
     dims.push_back(*size);
   }
   allocateState(state, dims);
-  clearState(state);
 }
 
 // A windowed cache may have any capacity from its window on. Twice the window evicts once in a window instead of moving all
@@ -253,6 +252,8 @@ void SessionImpl::allocateState(size_t state, llvm::ArrayRef<int64_t> dims) {
   View view = makeView(nullptr, compiled().graph.fact(info.input).dtype, capacity);
   kept = KeptState(); // freed before the new one is taken
   kept.buffer = AlignedBuffer(budget, static_cast<size_t>(std::max<int64_t>(view.bytes(), 1)));
+  // Zeros: rows that nobody has written show in state() where the entries of a batch differ in length.
+  std::memset(kept.buffer.data(), 0, kept.buffer.bytes());
   view.data = kept.buffer.data();
   view.dims[info.axis] = dims[info.axis];
   kept.view = view;
@@ -271,6 +272,8 @@ void SessionImpl::clearState(size_t state) {
 void SessionImpl::reserveRows(size_t state, int64_t rows) {
   const lowering::KvState &info = compiled().states[state];
   KeptState &kept = states[state];
+  if (rows > kept.capacity && kept.rows <= kept.dropped)
+    reclaimDropped(state);
   if (rows <= kept.capacity)
     return;
   if (options.cacheRows > 0)
@@ -283,11 +286,43 @@ void SessionImpl::reserveRows(size_t state, int64_t rows) {
   const int64_t capacity = larger.dims[info.axis];
   larger.setDenseStrides();
   AlignedBuffer buffer(budget, static_cast<size_t>(std::max<int64_t>(larger.bytes(), 1)));
+  std::memset(buffer.data(), 0, buffer.bytes());
   larger.data = buffer.data();
   copyView(withRows(kept.view, info.axis, kept.rows), withRows(larger, info.axis, kept.rows));
   kept.buffer = std::move(buffer);
   kept.view = larger;
   kept.capacity = capacity;
+  kept.dropped = 0;
+}
+
+// The rows that are left go to the buffer's beginning; they do not overlap with where they were.
+void SessionImpl::reclaimDropped(size_t state) {
+  KeptState &kept = states[state];
+  const int64_t axis = compiled().states[state].axis;
+  View front = kept.view;
+  front.data = kept.buffer.data();
+  copyView(withRows(kept.view, axis, kept.rows), withRows(front, axis, kept.rows));
+  kept.view = front;
+  kept.capacity += kept.dropped;
+  kept.dropped = 0;
+}
+
+void SessionImpl::keepLast(const std::string &name, int64_t rows) {
+  const size_t state = stateIndex(name);
+  const lowering::KvState &info = compiled().states[state];
+  KeptState &kept = states[state];
+  if (!info.grows || isSubByte(compiled().graph.fact(info.input).dtype))
+    throw Error("its rows cannot be dropped: it does not grow").at("input '" + name + "'");
+  if (rows < 0)
+    throw Error("cannot keep " + std::to_string(rows) + " rows").at("input '" + name + "'");
+  const int64_t drop = kept.rows - rows;
+  if (drop <= 0 || !kept.view.present())
+    return;
+  const int64_t bytes = dtypeInfo(kept.view.dtype).bits / 8;
+  kept.view.data = static_cast<char *>(kept.view.data) + drop * kept.view.strides[info.axis] * bytes;
+  kept.rows = rows;
+  kept.capacity -= drop;
+  kept.dropped += drop;
 }
 
 void SessionImpl::setState(const std::string &name, const Tensor &value) {
@@ -415,6 +450,10 @@ Status Session::rewind(int64_t rows) {
 
 Status Session::setState(const std::string &inputName, const Tensor &value) {
   return detail::guarded(impl_->model.impl().path, [&] { impl_->setState(inputName, value); });
+}
+
+Status Session::keepLast(const std::string &inputName, int64_t rows) {
+  return detail::guarded(impl_->model.impl().path, [&] { impl_->keepLast(inputName, rows); });
 }
 
 Result<Tensor> Session::state(const std::string &inputName) const {

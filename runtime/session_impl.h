@@ -25,7 +25,8 @@ struct ModelImpl {
 struct KeptState {
   View view;            // `rows` rows; the buffer's capacity shows in the strides. Absent until the first step
   int64_t rows = 0;     // of the past
-  int64_t capacity = 0; // rows that the buffer has
+  int64_t capacity = 0; // rows that the buffer has from the view's first row on
+  int64_t dropped = 0;  // rows of the buffer before that
   AlignedBuffer buffer;
   // Tokens that each entry of the batch has put in, as the last step's inputs said. Empty where that is not known: a content from
   // outside.
@@ -45,6 +46,7 @@ struct SessionImpl final : private Executor::Sink {
   Tensors run(const Tensors &inputs, const Tensors &outputs, bool keepStates);
   void setState(const std::string &inputName, const Tensor &value);
   Tensor state(const std::string &inputName) const;
+  void keepLast(const std::string &inputName, int64_t rows);
   void rewind(int64_t rows);
   int64_t length() const;
 
@@ -58,6 +60,7 @@ private:
   void createState(size_t state, const Tensors &inputs);
   int64_t windowedRows(size_t state) const;
   void reserveRows(size_t state, int64_t rows);
+  void reclaimDropped(size_t state);
   void allocateState(size_t state, llvm::ArrayRef<int64_t> dims);
   void clearState(size_t state);
   void requireRewindable(size_t state, int64_t rows) const;

@@ -39,7 +39,7 @@ RESERVED = {
 # Included by device code or by users: only the standard library and each other.
 PLAIN = ("ir/band.h", "ir/dtype.h", "ir/view.h", "ir/half.h", "kernels/sdpa_problem.h")
 # What is installed, and what of our own it may include.
-PUBLIC = {"runtime/engine.h": ("ir/dtype.h",), "ir/dtype.h": ()}
+PUBLIC = {"runtime/engine.h": ("ir/dtype.h",), "runtime/generate.h": ("engine.h",), "ir/dtype.h": ()}
 
 
 def includes():
