@@ -2,7 +2,8 @@
 // symbolic and static shapes, on the reference and the CPU kernels, with 1 and 2 threads: all must
 // give the expected values, and the same bits when the same thing is done again.
 //
-//   differential FOLDER     every directory in FOLDER; closes with `N passed, N failed`
+//   differential FOLDER [--stop]   every directory in FOLDER, or up to the first that fails; closes
+//                                  with `N passed, N failed`
 #include "ir/error.h"
 #include "runtime/case.h"
 
@@ -158,8 +159,9 @@ private:
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: differential FOLDER\n");
+  const bool stops = argc == 3 && std::strcmp(argv[2], "--stop") == 0;
+  if (argc != 2 && !stops) {
+    std::fprintf(stderr, "usage: differential FOLDER [--stop]\n");
     return 2;
   }
   std::vector<std::string> directories;
@@ -167,19 +169,18 @@ int main(int argc, char **argv) {
     if (entry.is_directory())
       directories.push_back(entry.path().string());
   llvm::sort(directories);
-  size_t failed = 0;
-  for (size_t i = 0; i < directories.size(); ++i) {
+  size_t passed = 0, failed = 0;
+  for (size_t i = 0; i < directories.size() && !(stops && failed); ++i) {
     std::string wrong;
     try {
       wrong = Call(directories[i]).check(i);
     } catch (const std::exception &error) {
       wrong = error.what();
     }
-    if (wrong.empty())
-      continue;
-    ++failed;
-    std::printf("%s: %s\n", directories[i].c_str(), wrong.c_str());
+    ++(wrong.empty() ? passed : failed);
+    if (!wrong.empty())
+      std::printf("%s: %s\n", directories[i].c_str(), wrong.c_str());
   }
-  std::printf("%zu passed, %zu failed\n", directories.size() - failed, failed);
-  return failed || directories.empty() ? 1 : 0;
+  std::printf("%zu passed, %zu failed\n", passed, failed);
+  return failed || !passed ? 1 : 0;
 }
