@@ -124,11 +124,13 @@ def norm_case(script, op_type, *, dtype=np.float32, factor=1, scale_dims=(8,), m
     operator.write(script, [("Y", scale.dtype, dims)], {"Y": y}, **options)
 
 
-def skip_norm_case(script, *, bias=False, total=False, dtype=np.float32, **options):
+def skip_norm_case(script, *, bias=False, total=False, dtype=np.float32, factor=1, mean=0,
+                   **options):
     """SkipSimplifiedLayerNormalization over (batch, sequence, 8)."""
     rng = random_numbers(script)
     dims = ["batch", "sequence", 8]
-    feeds = {name: rng.standard_normal((2, 3, 8)).astype(dtype) for name in ("input", "skip")}
+    feeds = {name: (mean + factor * rng.standard_normal((2, 3, 8))).astype(dtype)
+             for name in ("input", "skip")}
     feeds["gamma"] = rng.standard_normal(8).astype(dtype)
     feeds["bias"] = rng.standard_normal(8).astype(dtype) if bias else None
     y, added = skip_simplified_layer_normalization(**feeds, epsilon=1e-5)

@@ -12,4 +12,4 @@ from test_cases.lib.refusal import write_refusal
 
 proto, feeds = Gqa(rows=1, past=4).parts(__file__)
 feeds["seqlens_k"] = feeds["seqlens_k"].astype(np.int64)
-write_refusal(__file__, proto, ["seqlens_k"], feeds=feeds)
+write_refusal(__file__, proto, ["seqlens_k", "int64", "int32"], feeds=feeds)
