@@ -10,6 +10,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 suites='
 unit      300  unit_tests build
 cases     600  test_cases
+nodes     180  .venv/bin/python tests/onnx_node_suite.py build/engine
+calls     300  .venv/bin/python -m tests.differential build/test_differential
+memory     60  build/test_memory_flat
+faults    300  .venv/bin/python tools/plant_faults.py
 reference 120  check self_test .venv/bin/python -m tests.reference.selftest
 layers     60  .venv/bin/python tests/check_layers.py build
 cli       120  .venv/bin/python tests/cli_test.py build/engine
@@ -19,6 +23,7 @@ examples  120  embedding
 '
 deep_suites='
 asan      900  sanitized asan
+allfaults 900  .venv/bin/python tools/plant_faults.py --deep
 '
 
 check() {  # WHAT COMMAND...: one check, counted
