@@ -10,6 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 suites='
 unit      300  unit_tests build
 cases     600  test_cases
+cuda      360  .venv/bin/python tests/cuda/run.py build
 nodes     180  .venv/bin/python tests/onnx_node_suite.py build/engine
 calls     300  .venv/bin/python -m tests.differential build/test_differential
 memory     60  build/test_memory_flat

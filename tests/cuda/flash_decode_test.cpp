@@ -25,7 +25,7 @@ extern "C" const sim::Kernel flashDecodeMergeF16, flashDecodeMergeBF16;
 
 namespace {
 
-// What is translated from PTX for the test (tests/cuda/CMakeLists.txt) has fewer kernels.
+// What is translated from PTX for the test (cmake/cuda.cmake) has fewer kernels.
 #if defined(ENGINE_TEST_PTX)
 const std::map<std::pair<std::string, int>, const sim::Kernel *> kKernels = {
     {{"f16", 64}, &flashDecodeF16W64},

@@ -18,22 +18,38 @@ extern const sim::Kernel flashPrefillF16W64, flashPrefillF16W128, flashPrefillF1
 
 namespace {
 
-const sim::Kernel &kernelFor(DType type, int width) {
+// What is translated from PTX for the test (cmake/cuda.cmake) has fewer kernels.
+#if defined(ENGINE_TEST_PTX)
+const sim::Kernel *kernelFor(DType type, int width) {
+  if (type == DType::kF16 && width == 64)
+    return &flashPrefillF16W64;
+  return type == DType::kBF16 && width == 128 ? &flashPrefillBF16W128 : nullptr;
+}
+#else
+const sim::Kernel *kernelFor(DType type, int width) {
   static const sim::Kernel *const kernels[2][4] = {
       {&flashPrefillF16W64, &flashPrefillF16W128, &flashPrefillF16W192, &flashPrefillF16W256},
       {&flashPrefillBF16W64, &flashPrefillBF16W128, &flashPrefillBF16W192, &flashPrefillBF16W256}};
-  return *kernels[type == DType::kBF16][width / 64 - 1];
+  return kernels[type == DType::kBF16][width / 64 - 1];
 }
+#endif
 
-sim::Stats run(SdpaCase &c, sim::Options options) {
+// False where the kernel is not among those under test.
+bool run(SdpaCase &c, sim::Options options, sim::Stats *stats = nullptr) {
   const DeviceLimits device;
   REQUIRE(flashPrefillWhyNot(c.p, device) == "");
   PrefillPlan plan = planFlashPrefill(c.p, device);
+  const sim::Kernel *kernel = kernelFor(c.p.q.dtype, plan.width);
+  if (!kernel)
+    return false;
   plan.blocks = std::min<int64_t>(plan.blocks, 5); // so that a block has several rows of work
   options.memory = &c.memory;
   const sim::LaunchConfig config{
       {static_cast<unsigned>(plan.blocks), 1, 1}, {kPrefillThreads, 1, 1}, plan.sharedBytes};
-  return sim::launch(kernelFor(c.p.q.dtype, plan.width), config, options, makeSdpaArgs(c.p));
+  const sim::Stats done = sim::launch(*kernel, config, options, makeSdpaArgs(c.p));
+  if (stats)
+    *stats = done;
+  return true;
 }
 
 struct Row {
@@ -127,8 +143,10 @@ TEST_CASE("flash prefill agrees with the reference") {
       sim::Options options;
       options.schedule = static_cast<sim::Schedule>(seed % 3);
       options.copies = static_cast<sim::CopyTiming>(seed % 2);
-      const sim::Stats stats = run(c, options);
       INFO(std::string(row.what));
+      sim::Stats stats;
+      if (!run(c, options, &stats))
+        continue;
       CHECK(c.error() <= test::tolerance(type));
       CHECK(stats.ldmatrixWaves == stats.ldmatrixWavesIdeal);
     }

@@ -3,7 +3,13 @@
 // kernels to the simulated device.
 #include "kernels/cuda/sim/device_api.h"
 
-#if !defined(__SANITIZE_THREAD__)
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ENGINE_REAL_SANITIZER 1
+#endif
+#endif
+
+#if !defined(__SANITIZE_THREAD__) && !defined(ENGINE_REAL_SANITIZER)
 
 namespace {
 
