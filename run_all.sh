@@ -10,6 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 suites='
 unit      300  unit_tests build
 cases     600  test_cases
+steady     60  build/test_steady test_cases/genai_llama test_cases/mobius_llama_attention test_cases/mobius_llama_static test_cases/tiny_genai_windowed_cache
 cuda      360  .venv/bin/python tests/cuda/run.py build
 nodes     180  .venv/bin/python tests/onnx_node_suite.py build/engine
 calls     300  .venv/bin/python -m tests.differential build/test_differential
@@ -20,7 +21,7 @@ layers     60  .venv/bin/python tests/check_layers.py build
 cli       120  .venv/bin/python tests/cli_test.py build/engine
 docs       60  .venv/bin/python tools/gen_docs.py --check build/engine
 clang     600  clang_warnings
-examples  120  embedding
+examples  240  embedding
 '
 deep_suites='
 asan      900  sanitized asan

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,6 +18,37 @@ namespace {
 
 Error systemError(const std::string &what, int code) {
   return Error(what + ": " + std::strerror(code));
+}
+
+// Where files are mapped now: begin -> end.
+class MappedRanges {
+public:
+  void add(const char *begin, size_t size) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ranges_[begin] = begin + size;
+  }
+
+  void remove(const char *begin) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ranges_.erase(begin);
+  }
+
+  void giveBack(const char *begin, const char *end) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto range = ranges_.upper_bound(begin);
+    if (range == ranges_.begin() || end > (--range)->second || begin >= end)
+      return;
+    ::madvise(const_cast<char *>(begin), static_cast<size_t>(end - begin), MADV_DONTNEED);
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<const char *, const char *> ranges_;
+};
+
+MappedRanges &mappedRanges() {
+  static MappedRanges *ranges = new MappedRanges; // outlives models that are released at exit
+  return *ranges;
 }
 
 // Closes the descriptor on every way out; the mapping outlives it.
@@ -50,12 +83,22 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
     throw systemError("cannot be mapped", errno);
   file->data_ = static_cast<const char *>(data);
   file->size_ = size;
+  mappedRanges().add(file->data_, size);
   return file;
 }
 
 MappedFile::~MappedFile() {
-  if (data_)
-    ::munmap(const_cast<char *>(data_), size_);
+  if (!data_)
+    return;
+  mappedRanges().remove(data_);
+  ::munmap(const_cast<char *>(data_), size_);
+}
+
+void giveBackPages(llvm::ArrayRef<char> bytes) {
+  const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.begin()) + page - 1) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.end()) / page * page;
+  mappedRanges().giveBack(reinterpret_cast<const char *>(begin), reinterpret_cast<const char *>(end));
 }
 
 } // namespace engine::frontend

@@ -1,6 +1,8 @@
 #include "frontend/tensor.h"
 
+#include "frontend/mapped_file.h"
 #include "frontend/quote.h"
+#include "ir/dims_text.h"
 #include "ir/error.h"
 #include "ir/view.h"
 
@@ -9,7 +11,9 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace engine::frontend {
 
@@ -58,13 +62,6 @@ const TypeRow *typeRow(int32_t onnxType) {
     if (row.onnx == onnxType)
       return &row;
   return nullptr;
-}
-
-std::string dimsText(llvm::ArrayRef<int64_t> dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
 }
 
 std::string tensorText(DType dtype, llvm::ArrayRef<int64_t> dims) {
@@ -302,6 +299,22 @@ uint64_t bytesOf(DType dtype, llvm::ArrayRef<int64_t> dims) {
   return empty ? 0 : static_cast<uint64_t>(byteSize(dtype, product));
 }
 
+// The copy's pages take the place of the file's, piece by piece: not both of a large weight are in memory.
+static std::shared_ptr<const void> copyOf(llvm::ArrayRef<char> bytes) {
+  constexpr size_t kAlignment = 64, kPiece = size_t{4} << 20;
+  const size_t size = (bytes.size() + kAlignment) / kAlignment * kAlignment;
+  char *copy = static_cast<char *>(std::aligned_alloc(kAlignment, size));
+  if (!copy)
+    throw std::bad_alloc();
+  const std::shared_ptr<const void> owner(copy, std::free);
+  for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+    const llvm::ArrayRef<char> piece = bytes.slice(begin, std::min(kPiece, bytes.size() - begin));
+    std::memcpy(copy + begin, piece.data(), piece.size());
+    giveBackPages(piece);
+  }
+  return owner;
+}
+
 ir::ConstRef constantOf(DType dtype, llvm::ArrayRef<int64_t> dims, const TensorBytes &where) {
   const uint64_t needed = bytesOf(dtype, dims);
   if (where.bytes.size() != needed)
@@ -325,9 +338,8 @@ ir::ConstRef constantOf(DType dtype, llvm::ArrayRef<int64_t> dims, const TensorB
   data->file = where.file;
   data->offset = where.offset;
   if (!where.owner || !isAligned(data->data, dtype)) {
-    const ir::ConstRef copy = ir::makeConst(dtype, dims, where.bytes.data(), where.bytes.size());
-    data->data = copy->data;
-    data->owner = copy; // holds the buffer, whoever owns it
+    data->owner = copyOf(where.bytes);
+    data->data = data->owner.get();
   }
   return data;
 }

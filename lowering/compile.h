@@ -5,6 +5,7 @@
 #include "lowering/plan.h"
 #include "lowering/select.h"
 
+#include <functional>
 #include <memory>
 
 namespace engine::lowering {
@@ -28,7 +29,11 @@ struct CompiledGraph {
   int64_t packedBytes = 0;
 };
 
+// Called with each constant of a node whose kernel keeps weights in a layout of its own, as soon as it does.
+using PackedHook = std::function<void(const ir::ConstData &)>;
+
 // Throws Error for nodes without a kernel and for Unsupported nodes.
-std::unique_ptr<CompiledGraph> compile(ir::Graph graph, const SelectOptions &options);
+std::unique_ptr<CompiledGraph> compile(ir::Graph graph, const SelectOptions &options,
+                                       const PackedHook &packed = nullptr);
 
 } // namespace engine::lowering

@@ -110,12 +110,15 @@ int generate(const GenerateCommand &command) {
       first = false;
     };
   const Result<Generation> result = generator.generate(request);
-  if (!command.json && !first)
+  if (!command.json && !first) {
     print("\n");
+    std::fflush(stdout); // before what goes to stderr
+  }
   const Generation generation = orStop(result);
 
   const double prompt = static_cast<double>(request.prompt.size());
-  const double decoded = generation.tokens.empty() ? 0 : static_cast<double>(generation.tokens.size()) - 1;
+  const double decoded =
+      generation.tokens.empty() ? 0 : static_cast<double>(generation.tokens.size()) - 1;
   const double prefillRate = rate(prompt, generation.prefillSeconds);
   const double decodeRate = rate(decoded, generation.decodeSeconds);
   if (command.json) {

@@ -19,22 +19,14 @@ struct NamedRole {
 };
 
 constexpr NamedRole kNames[] = {
-    {"input_ids", Role::kTokens},
-    {"tokens", Role::kTokens},
-    {"attention_mask", Role::kMask},
-    {"attention_bias", Role::kMask},
-    {"position_ids", Role::kPositions},
-    {"cache_position", Role::kPositions},
-    {"write_indices", Role::kPast},
-    {"cumulative_length", Role::kPast},
-    {"past_seq_len", Role::kPast},
-    {"past_sequence_length", Role::kPast},
-    {"past_length", Role::kPast},
-    {"nonpad_kv_seqlen", Role::kTotal},
-    {"total_seq_len", Role::kTotal},
-    {"total_sequence_length", Role::kTotal},
-    {"seqlens_k", Role::kTotalMinusOne},
-    {"_sliding_window_tensor", Role::kConstant},
+    {"input_ids", Role::kTokens},        {"tokens", Role::kTokens},
+    {"attention_mask", Role::kMask},     {"attention_bias", Role::kMask},
+    {"position_ids", Role::kPositions},  {"cache_position", Role::kPositions},
+    {"write_indices", Role::kPast},      {"cumulative_length", Role::kPast},
+    {"past_seq_len", Role::kPast},       {"past_sequence_length", Role::kPast},
+    {"past_length", Role::kPast},        {"nonpad_kv_seqlen", Role::kTotal},
+    {"total_seq_len", Role::kTotal},     {"total_sequence_length", Role::kTotal},
+    {"seqlens_k", Role::kTotalMinusOne}, {"_sliding_window_tensor", Role::kConstant},
 };
 
 bool isIndexType(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64; }
@@ -49,13 +41,15 @@ std::string typeText(const ValueInfo &info) {
 bool endsWithName(llvm::StringRef text, llvm::StringRef name) {
   if (text.size() < name.size() || text.substr(text.size() - name.size()) != name)
     return false;
-  return text.size() == name.size() || name[0] == '_' || text[text.size() - name.size() - 1] == '.' ||
-         text[text.size() - name.size() - 1] == '_';
+  return text.size() == name.size() || name[0] == '_' ||
+         text[text.size() - name.size() - 1] == '.' || text[text.size() - name.size() - 1] == '_';
 }
 
-// "past_key_values.0.key", "present.0.key", "input.cache.layers.0.keys" and their like without what tells before from after.
+// "past_key_values.0.key", "present.0.key", "input.cache.layers.0.keys" and their like without what
+// tells before from after.
 std::string plainName(llvm::StringRef name) {
-  for (const char *prefix : {"input.", "output.", "updated_", "past_key_values", "present", "past"}) {
+  for (const char *prefix :
+       {"input.", "output.", "updated_", "past_key_values", "present", "past"}) {
     const llvm::StringRef text = prefix;
     if (name.size() > text.size() && name.substr(0, text.size()) == text)
       return name.substr(text.size()).str();

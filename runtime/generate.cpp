@@ -167,9 +167,10 @@ struct Part {
       ++candidates;
     }
     if (candidates != 1)
-      throw Error("no output '" + wanted +
-                  "', and not exactly one other that could be logits: [batch, sequence, vocabulary] "
-                  "or [batch, vocabulary]");
+      throw Error(
+          "no output '" + wanted +
+          "', and not exactly one other that could be logits: [batch, sequence, vocabulary] "
+          "or [batch, vocabulary]");
     return found->name;
   }
 
@@ -296,7 +297,8 @@ private:
       throw Error("the decoder keeps nothing between calls; looked for caches among its inputs: "
                   "past_key_values.N.key, key_cache.N, input.cache.layers.N.keys");
     if (fixed > 1)
-      throw Error("the decoder takes " + std::to_string(fixed) + " tokens a call, expected 1 or any")
+      throw Error("the decoder takes " + std::to_string(fixed) +
+                  " tokens a call, expected 1 or any")
           .inFile(impl_.folder.decode);
   }
 
@@ -342,8 +344,8 @@ private:
       request_.onPrompt(total, total);
   }
 
-  // The beginning of the prompt that the prefill model takes: all of it, a fixed number of tokens, or nothing where the prompt
-  // is shorter than that.
+  // The beginning of the prompt that the prefill model takes: all of it, a fixed number of tokens,
+  // or nothing where the prompt is shorter than that.
   void runPrefill() {
     Part &prefill = *impl_.prefill;
     const int64_t total = static_cast<int64_t>(request_.prompt.size());

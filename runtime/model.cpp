@@ -1,3 +1,4 @@
+#include "frontend/mapped_file.h"
 #include "ir/text.h"
 #include "runtime/session_impl.h"
 
@@ -101,7 +102,12 @@ std::shared_ptr<const detail::ModelImpl> build(ir::Model model, const frontend::
   impl->options = options;
   impl->warnings = model.warnings;
   ir::Graph graph = lowering::runPasses(std::move(model.graph), detail::pipelineOptions(options));
-  impl->compiled = lowering::compile(std::move(graph), detail::selectOptions(options));
+  // What a kernel holds a copy of need not stay in memory as the file has it.
+  const auto packed = [](const ir::ConstData &weight) {
+    frontend::giveBackPages(
+        llvm::ArrayRef<char>(static_cast<const char *>(weight.data), weight.bytes));
+  };
+  impl->compiled = lowering::compile(std::move(graph), detail::selectOptions(options), packed);
   describe(*impl);
   return impl;
 }

@@ -15,7 +15,8 @@ Sampler::Sampler(const Sampling &sampling) : sampling_(sampling), random_(sampli
     throw Error("got " + std::to_string(sampling.topK) + ", expected a count, or 0 for all tokens")
         .at("top-k");
   if (!(sampling.topP > 0 && sampling.topP <= 1))
-    throw Error("got " + std::to_string(sampling.topP) + ", expected a number in (0, 1]").at("top-p");
+    throw Error("got " + std::to_string(sampling.topP) + ", expected a number in (0, 1]")
+        .at("top-p");
 }
 
 int64_t Sampler::greedy(const float *logits, int64_t count) const {

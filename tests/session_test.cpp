@@ -1,4 +1,5 @@
-// Sessions: steps with kept caches against runs that are fed and fetched, rewinding, limits, cancelling, callers' buffers.
+// Sessions: steps with kept caches against runs that are fed and fetched, rewinding, limits,
+// cancelling, callers' buffers.
 #include "runtime/bundle.h"
 #include "runtime/decoder_inputs.h"
 #include "runtime/session_impl.h"
@@ -16,10 +17,18 @@ using namespace engine;
 namespace {
 
 constexpr const char *kModels[] = {
-    "genai_llama",           "mobius_llama_attention",    "mobius_llama_static",
-    "mobius_mistral_window", "mobius_mistral_static_bias", "tiny_decomposed",
-    "tiny_external_rotary",  "tiny_genai_int4",           "tiny_genai_shared_buffer",
-    "tiny_genai_windowed_cache", "tiny_hf_static_bias",   "tiny_kv_shared",
+    "genai_llama",
+    "mobius_llama_attention",
+    "mobius_llama_static",
+    "mobius_mistral_window",
+    "mobius_mistral_static_bias",
+    "tiny_decomposed",
+    "tiny_external_rotary",
+    "tiny_genai_int4",
+    "tiny_genai_shared_buffer",
+    "tiny_genai_windowed_cache",
+    "tiny_hf_static_bias",
+    "tiny_kv_shared",
 };
 
 Model load(const std::string &name) {
@@ -67,7 +76,8 @@ TEST_CASE("session: a step is a run with the caches fed and fetched") {
     CAPTURE(name);
     const Model model = load(name);
     int bundles = 0;
-    for (const fs::directory_entry &entry : fs::directory_iterator(std::string("test_cases/") + name)) {
+    for (const fs::directory_entry &entry :
+         fs::directory_iterator(std::string("test_cases/") + name)) {
       if (entry.path().extension() != ".npz")
         continue;
       const std::string file = entry.path().filename().string();
@@ -107,7 +117,8 @@ TEST_CASE("session: a sequence of steps is a sequence of runs") {
     Session kept = create(decoder.model), fed = create(decoder.model);
     Tensors caches;
     int64_t past = 0;
-    const std::vector<std::vector<int64_t>> steps = {{5, 17, 99, 200, 33}, {64}, {7, 123}, {42}, {11}};
+    const std::vector<std::vector<int64_t>> steps = {
+        {5, 17, 99, 200, 33}, {64}, {7, 123}, {42}, {11}};
     for (const std::vector<int64_t> &tokens : steps) {
       const Tensor got = decoder.step(kept, tokens, past);
       Tensors feed = decoder.feed(tokens, past);
@@ -129,8 +140,8 @@ TEST_CASE("session: a sequence of steps is a sequence of runs") {
 }
 
 TEST_CASE("session: rewind takes tokens back") {
-  for (const char *name : {"genai_llama", "mobius_llama_attention", "mobius_llama_static",
-                           "mobius_mistral_window"}) {
+  for (const char *name :
+       {"genai_llama", "mobius_llama_attention", "mobius_llama_static", "mobius_mistral_window"}) {
     CAPTURE(name);
     const Decoder decoder(name);
     Session session = create(decoder.model);
@@ -336,7 +347,8 @@ TEST_CASE("session: states that do not fit are refused") {
       {cache, Tensor::zeros(DType::kF16, {1, 2, 3, 16}), "got f16[1, 2, 3, 16], expected f32["},
       {cache, Tensor::zeros(DType::kF32, {1, 3, 3, 16}), "got f32[1, 3, 3, 16], expected f32["},
       {cache, Tensor::zeros(DType::kF32, {1, 2, 3}), "got f32[1, 2, 3], expected f32["},
-      {"logits", Tensor::zeros(DType::kF32, {1}), "there is no state 'logits'; the states are: 'past"},
+      {"logits", Tensor::zeros(DType::kF32, {1}),
+       "there is no state 'logits'; the states are: 'past"},
   };
   for (const Row &row : rows) {
     const Status status = session.setState(row.name, row.value);

@@ -1,5 +1,5 @@
-// Two sequences of different lengths in one batch, with inputs and logits in the program's own memory: the engine reads and
-// writes it in place, and no step allocates for it.
+// Two sequences of different lengths in one batch, with inputs and logits in the program's own
+// memory: the engine reads and writes it in place, and no step allocates for it.
 #include <engine/engine.h>
 
 #include <algorithm>
@@ -24,8 +24,8 @@ int main() {
   if (!session)
     return fail(session.error());
 
-  // The prompts are padded on the right; the mask says which tokens are real. Later tokens of the second sequence go where
-  // its padding is.
+  // The prompts are padded on the right; the mask says which tokens are real. Later tokens of the
+  // second sequence go where its padding is.
   constexpr int64_t kBatch = 2, kPrompt = 5, kSteps = 6;
   std::vector<int64_t> tokens = {5, 17, 99, 200, 33, 64, 7, 123, 0, 0};
   std::vector<int64_t> lengths = {5, 3};

@@ -1,5 +1,5 @@
-// Continues a prompt with a folder of exported models, whatever exporter it is from, and prints each token as it comes.
-// usage: stream [FOLDER]
+// Continues a prompt with a folder of exported models, whatever exporter it is from, and prints
+// each token as it comes. usage: stream [FOLDER]
 #include <engine/generate.h>
 
 #include <cstdio>

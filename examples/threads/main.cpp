@@ -1,5 +1,5 @@
-// One model, two sessions in two threads: the weights are shared, caches and buffers are each session's own. A third is cancelled
-// from outside.
+// One model, two sessions in two threads: the weights are shared, caches and buffers are each
+// session's own. A third is cancelled from outside.
 #include <engine/engine.h>
 
 #include <algorithm>

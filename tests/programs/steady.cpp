@@ -1,6 +1,6 @@
-// Decodes 10,000 tokens and watches memory: steps whose shapes stay within the arena's bounds and the caches' capacity must
-// not allocate more than the API's own maps, and nothing may grow.
-// usage: test_steady FOLDER...    closes with `N passed, N failed`
+// Decodes 10,000 tokens and watches memory: steps whose shapes stay within the arena's bounds and
+// the caches' capacity must not allocate more than the API's own maps, and nothing may grow. usage:
+// test_steady FOLDER...    closes with `N passed, N failed`
 #include "runtime/decoder_inputs.h"
 
 #include <cstdio>
@@ -86,7 +86,8 @@ std::string judge(const std::string &folder) {
       before = {session->memory(), bytesInUse(), residentBytes()};
   }
   const Sample after{session->memory(), bytesInUse(), residentBytes()};
-  std::printf("%s: at most %zu allocations of %zu bytes a step, session %zu bytes, heap %+lld bytes, resident %+lld bytes over the last 9,000 steps\n",
+  std::printf("%s: at most %zu allocations of %zu bytes a step, session %zu bytes, heap %+lld "
+              "bytes, resident %+lld bytes over the last 9,000 steps\n",
               folder.c_str(), most, mostBytes, after.session,
               static_cast<long long>(after.heap) - static_cast<long long>(before.heap),
               static_cast<long long>(after.resident) - static_cast<long long>(before.resident));
