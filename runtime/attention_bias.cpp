@@ -8,29 +8,29 @@ namespace engine {
 
 namespace {
 
-// A row of the bias before it is stored: which cache rows the query sees.
+// Which cache rows a query sees. Without blocks that is a band; a block widens its right end.
 class VisibleRows {
 public:
   explicit VisibleRows(const AttentionBiasSpec &spec) : spec_(spec) {
-    band_ = spec.causal ? kCausalBand : Band();
     if (spec.window > 0)
-      band_ = band_.intersect({spec.window - 1, Band::kOpen});
+      window_.left = spec.window - 1;
+    band_ = spec.causal ? window_.intersect(kCausalBand) : window_;
   }
 
-  bool contains(int64_t entry, const KeyRange &range, int64_t position, int64_t row) const {
-    if (row >= spec_.valid.as<int64_t>()[entry])
-      return false;
+  bool contains(int64_t entry, int64_t position, int64_t row) const {
     if (spec_.padding.defined() && spec_.padding.as<uint8_t>()[entry * spec_.maxRows + row])
       return false;
-    return range.contains(row) || inOneBlock(entry, position, row);
-  }
-
-  KeyRange range(int64_t entry, int64_t position) const {
-    const BandFrame frame{band_, position, 0, spec_.valid.as<int64_t>()[entry]};
-    return frame.rowRange(0);
+    if (range(band_, entry, position).contains(row))
+      return true;
+    const Band limit = spec_.blocksIgnoreWindow ? Band() : window_;
+    return inOneBlock(entry, position, row) && range(limit, entry, position).contains(row);
   }
 
 private:
+  KeyRange range(Band band, int64_t entry, int64_t position) const {
+    return BandFrame{band, position, 0, spec_.valid.as<int64_t>()[entry]}.rowRange(0);
+  }
+
   bool inOneBlock(int64_t entry, int64_t position, int64_t row) const {
     if (!spec_.blocks.defined())
       return false;
@@ -39,7 +39,7 @@ private:
   }
 
   const AttentionBiasSpec &spec_;
-  Band band_;
+  Band window_, band_;
 };
 
 void require(bool holds, const char *item, const std::string &what) {
@@ -85,9 +85,8 @@ template <class T> void fill(const AttentionBiasSpec &spec, T *out, T hidden) {
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < queries; ++i) {
       const int64_t position = spec.positions.as<int64_t>()[b * queries + i];
-      const KeyRange range = visible.range(b, position);
       for (int64_t j = 0; j < spec.maxRows; ++j)
-        *out++ = visible.contains(b, range, position, j) ? T() : hidden;
+        *out++ = visible.contains(b, position, j) ? T() : hidden;
     }
 }
 

@@ -235,10 +235,11 @@ private:
 // --- Masks for external caches --------------------------------------------------------------------------------------------
 
 // Graphs whose cache is written by TensorScatter and read whole take their mask as a float bias [B, 1, S, maxRows] over
-// absolute cache rows. Row j is visible to query i of entry b iff
+// absolute cache rows. With p = positions[b, i], row j is visible to query i of entry b iff
 //     j < valid[b]  and  not padding[b, j]
-//     and ( (j <= p or not causal) and (j > p - window or window == 0)    with p = positions[b, i]
-//           or blocks[b, j] == blocks[b, p] >= 0 )                        blocks that see each other both ways (images)
+//     and  (j <= p  or  not causal  or  sameBlock)      sameBlock: blocks[b, j] == blocks[b, p] >= 0
+//     and  (window == 0  or  j > p - window  or  (blocksIgnoreWindow and sameBlock))
+// Blocks (the tokens of an image, say) see each other both ways.
 struct AttentionBiasSpec {
   DType dtype = DType::kF32; // f32, f16, bf16
   int64_t maxRows = 0;       // the cache's capacity
@@ -247,6 +248,7 @@ struct AttentionBiasSpec {
   bool causal = true;
   int64_t window = 0; // rows that a query sees, itself included; 0: all
   Tensor blocks;      // i64 [B, maxRows] or undefined: block of each row, negative for none
+  bool blocksIgnoreWindow = false; // Gemma-3's rule; Gemma-4's windows hold inside blocks too
   Tensor padding;     // bool [B, maxRows] or undefined: rows that nobody may see
 };
 

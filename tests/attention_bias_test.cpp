@@ -37,8 +37,13 @@ TEST_CASE("attention bias: which rows a query sees") {
   AttentionBiasSpec window = spec({3, 4}, 5);
   window.window = 2;
   AttentionBiasSpec block = spec({1, 2, 3}, 5);
-  block.window = 1;
   block.blocks = Tensor::of<int64_t>({1, 6}, {-1, 7, 7, -1, 7, 7});
+  block.window = 3;
+  AttentionBiasSpec narrow = spec({2}, 5);
+  narrow.window = 1;
+  narrow.blocks = block.blocks;
+  AttentionBiasSpec wide = narrow;
+  wide.blocksIgnoreWindow = true;
   AttentionBiasSpec padded = spec({2}, 3);
   padded.padding = Tensor::zeros(DType::kBool, {1, 6});
   padded.padding.as<uint8_t>()[1] = 1;
@@ -56,7 +61,9 @@ TEST_CASE("attention bias: which rows a query sees") {
       {"rows beyond valid are hidden, even below the position", spec({4}, 2), {"##...."}},
       {"a window counts the query itself", window, {"..##..", "...##."}},
       {"rows of one block see each other both ways, valid rows only", block,
-       {".##.#.", ".##.#.", "...#.."}},
+       {"###.#.", "###.#.", ".###.."}},
+      {"a window holds inside a block", narrow, {"..#.#."}},
+      {"unless blocks ignore it", wide, {".##.#."}},
       {"padding hides", padded, {"#.#..."}},
       {"without causal all valid rows are seen", twoWay, {"####.."}},
   };
