@@ -1,5 +1,5 @@
-// Kernels of the CPU backend by row: matrix products of few and of many rows, quantised ones, and what stands between
-// them. Bytes/s are those of the largest operand. Compare rows of one run.
+// Kernels of the CPU backend by row: matrix products of few and of many rows, quantised ones, and
+// what stands between them. Bytes/s are those of the largest operand. Compare rows of one run.
 #include "ir/error.h"
 #include "ir/half.h"
 #include "ir/text.h"
@@ -117,8 +117,8 @@ void measure(benchmark::State &state, const std::string &text, const std::string
 
 void add(const std::string &name, const std::string &text, const std::string &row, double flops = 0,
          bool exact = true) {
-  auto *bench = benchmark::RegisterBenchmark((name + "/" + row).c_str(), measure, text, row, flops,
-                                             exact);
+  auto *bench =
+      benchmark::RegisterBenchmark((name + "/" + row).c_str(), measure, text, row, flops, exact);
   bench->MinTime(0.2)->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 
@@ -127,14 +127,32 @@ void addMatMul(const std::string &type, int64_t rows, int64_t depth, int64_t col
     return std::string("input ") + name + " : " + type + "[" + std::to_string(a) + ", " +
            std::to_string(b) + "]\n";
   };
-  const std::string text = input("%x", rows, depth) + input("%w", depth, columns) +
-                           "%y = matmul(%x, %w)\noutput %y\n";
+  const std::string text =
+      input("%x", rows, depth) + input("%w", depth, columns) + "%y = matmul(%x, %w)\noutput %y\n";
   const std::string name = "matmul/" + type + "/" + std::to_string(rows) + "x" +
                            std::to_string(depth) + "x" + std::to_string(columns);
   const double flops = 2.0 * rows * depth * columns;
   if (rows <= 4)
     add(name, text, "few_rows", flops);
   add(name, text, "onednn", flops);
+}
+
+void addQuantMatMul(int64_t bits, int64_t rows, int64_t depth, int64_t columns, int64_t block) {
+  const int64_t blocks = (depth + block - 1) / block;
+  std::string text =
+      "input %x : f32[" + std::to_string(rows) + ", " + std::to_string(depth) + "]\n";
+  text += "input %w : u8[" + std::to_string(columns) + ", " + std::to_string(blocks) + ", " +
+          std::to_string(block * bits / 8) + "]\n";
+  text += "input %s : f32[" + std::to_string(columns * blocks) + "]\n";
+  text += "%y = quant_matmul(x=%x, w=%w, scales=%s) {k=" + std::to_string(depth) +
+          ", n=" + std::to_string(columns) + ", bits=" + std::to_string(bits) +
+          ", block=" + std::to_string(block) + ", accuracy_level=4}\noutput %y\n";
+  const std::string name = "quant/" + std::to_string(bits) + "b" + std::to_string(block) + "/" +
+                           std::to_string(rows) + "x" + std::to_string(depth) + "x" +
+                           std::to_string(columns);
+  const double flops = 2.0 * rows * depth * columns;
+  add(name, text, "exact", flops);
+  add(name, text, "int8", flops, /*exact=*/false);
 }
 
 void addRows(int64_t rows) {
@@ -145,7 +163,8 @@ void addRows(int64_t rows) {
     add(kind + name, input + "%y = unary(%x) {kind=" + kind + "}\noutput %y\n", "rows");
   add("mul" + name, input + "input %z : " + shape + "\n%y = binary(%x, %z) {kind=mul}\noutput %y\n",
       "rows");
-  add("rms_norm" + name, input + "input %s : f32[3072]\n%y = rms_norm(%x, %s)\noutput %y\n", "rows");
+  add("rms_norm" + name, input + "input %s : f32[3072]\n%y = rms_norm(%x, %s)\noutput %y\n",
+      "rows");
   add("softmax" + name, input + "%y = softmax(%x)\noutput %y\n", "rows");
 }
 
@@ -161,6 +180,10 @@ int main(int argc, char **argv) {
     for (int64_t rows : {1, 2, 4, 8, 256})
       for (int64_t columns : {768, 3072, 32000})
         addMatMul(type, rows, 768, columns);
+  for (int64_t bits : {4, 8, 2})
+    for (int64_t rows : {1, 4, 256})
+      addQuantMatMul(bits, rows, 4096, 4096, 32);
+  addQuantMatMul(4, 1, 4096, 4096, 128);
   for (int64_t rows : {1, 256})
     addRows(rows);
   benchmark::Initialize(&argc, argv);

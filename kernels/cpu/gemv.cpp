@@ -70,13 +70,9 @@ private:
       return {m.a.as<const float>(), m.a.strides[0]};
     const int64_t size = dtypeInfo(m.a.dtype).bits / 8;
     const int64_t stride = rounded(m.a.dims[1]);
-    for (int64_t row = 0; row < m.a.dims[0]; ++row) {
-      const char *from = m.a.as<const char>() + row * m.a.strides[0] * size;
-      float *to = temp + row * stride;
-      const float *floats = floatRow(rowOps_, m.a.dtype, from, m.a.strides[1], m.a.dims[1], to);
-      if (floats != to)
-        std::copy_n(floats, m.a.dims[1], to);
-    }
+    for (int64_t row = 0; row < m.a.dims[0]; ++row)
+      copyFloatRow(rowOps_, m.a.dtype, m.a.as<const char>() + row * m.a.strides[0] * size,
+                   m.a.strides[1], m.a.dims[1], temp + row * stride);
     return {temp, stride};
   }
 
@@ -100,11 +96,8 @@ private:
 
   void storeRow(const float *from, const View &y, int64_t row) const {
     const int64_t size = dtypeInfo(y.dtype).bits / 8;
-    char *to = y.as<char>() + row * y.strides[0] * size;
-    if (y.strides[1] == 1 || y.dims[1] == 1)
-      return rowOps_.narrow(from, y.dims[1], y.dtype, to);
-    for (int64_t column = 0; column < y.dims[1]; ++column)
-      rowOps_.narrow(from + column, 1, y.dtype, to + column * y.strides[1] * size);
+    storeFloatRow(rowOps_, from, y.dims[1], y.dtype, y.as<char>() + row * y.strides[0] * size,
+                  y.strides[1]);
   }
 
   const RowOps &rowOps_;

@@ -62,6 +62,21 @@ const float *floatRow(const RowOps &ops, DType type, const void *data, int64_t s
   return temp;
 }
 
+void copyFloatRow(const RowOps &ops, DType type, const void *data, int64_t stride, int64_t count,
+                  float *to) {
+  const float *floats = floatRow(ops, type, data, stride, count, to);
+  if (floats != to)
+    std::copy_n(floats, count, to);
+}
+
+void storeFloatRow(const RowOps &ops, const float *from, int64_t count, DType type, void *data,
+                   int64_t stride) {
+  if (stride == 1 || count == 1)
+    ops.narrow(from, count, type, data);
+  else
+    fromFloat(from, count, type, data, 0, stride);
+}
+
 View outerAxes(const View &view, int axes) {
   View outer = view;
   outer.rank = axes;

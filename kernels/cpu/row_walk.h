@@ -75,6 +75,13 @@ RowOperand floatOperand(const RowOps &ops, DType type, const void *data, int64_t
 const float *floatRow(const RowOps &ops, DType type, const void *data, int64_t stride,
                       int64_t count, float *temp);
 
+// The same into `to`, always.
+void copyFloatRow(const RowOps &ops, DType type, const void *data, int64_t stride, int64_t count,
+                  float *to);
+// f32 to elements of f32, f16 or bf16, `stride` apart.
+void storeFloatRow(const RowOps &ops, const float *from, int64_t count, DType type, void *data,
+                   int64_t stride);
+
 inline bool isRowFloat(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
 }

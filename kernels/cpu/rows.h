@@ -10,6 +10,7 @@ llvm::ArrayRef<KernelRow> gemvRows(); // MatMul: before matmulRows
 llvm::ArrayRef<KernelRow> matmulRows();
 llvm::ArrayRef<KernelRow> normRows();
 llvm::ArrayRef<KernelRow> pointwiseRows();
+llvm::ArrayRef<KernelRow> quantRows();
 llvm::ArrayRef<KernelRow> ropeRows();
 llvm::ArrayRef<KernelRow> sdpaRows();
 
