@@ -23,6 +23,9 @@ public:
 
   const std::string &path() const { return folder_; }
 
+  // Whether a location names anything at all; open() says whether it may be read.
+  bool has(llvm::StringRef location) const { return !resolve(location).empty(); }
+
   // The file that a location names. Throws Error (without a location) unless the location is a
   // relative path whose target, all links followed, lies inside the folder.
   std::shared_ptr<const MappedFile> open(llvm::StringRef location);

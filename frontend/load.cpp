@@ -69,6 +69,9 @@ ir::Model loadText(const Source &source, DataFolder &folder, const LoadOptions &
                 "and dump that");
   const ir::DataResolver resolve = [&](llvm::StringRef file, uint64_t offset, uint64_t bytes,
                                        DType dtype, llvm::ArrayRef<int64_t> dims) {
+    if (options.weights.empty() && !folder.has(file))
+      throw Error("there is no weight file " + quoted(file) + " beside the dump, in " +
+                  quoted(folder.path()) + "; --weights (ModelOptions::weights) names its folder");
     if (bytes != bytesOf(dtype, dims))
       throw Error("data of " + std::to_string(bytes) + " bytes, the type takes " +
                   std::to_string(bytesOf(dtype, dims)));

@@ -1,5 +1,7 @@
 #include "kernels/check_dims.h"
 
+#include "ir/dims_text.h"
+
 namespace engine {
 
 namespace {
@@ -34,13 +36,6 @@ std::string describe(const ir::CheckDims &op, const Dims &expected) {
   return text + "]";
 }
 
-std::string describe(const Dims &dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
-}
-
 } // namespace
 
 void checkDims(const ir::CheckDims &op, const ir::SymbolValues &symbols) {
@@ -48,7 +43,7 @@ void checkDims(const ir::CheckDims &op, const ir::SymbolValues &symbols) {
   const Dims expected = evaluated(op.expected, symbols);
   for (size_t i = 0; i < actual.size(); ++i)
     if (!fits(op, actual, expected, i))
-      throw Error("shape " + describe(actual) + ", expected " + describe(op, expected)).at(op.item);
+      throw Error("shape " + dimsText(actual) + ", expected " + describe(op, expected)).at(op.item);
 }
 
 } // namespace engine

@@ -1,5 +1,6 @@
 #include "kernels/sdpa_bind.h"
 
+#include "ir/dims_text.h"
 #include "ir/error.h"
 
 namespace engine {
@@ -18,10 +19,7 @@ const char *nameOf(Operand operand) {
 }
 
 std::string shapeOf(const View &view) {
-  std::string text = "shape [";
-  for (int i = 0; i < view.rank; ++i)
-    text += (i ? ", " : "") + std::to_string(view.dims[i]);
-  return text + "]";
+  return "shape " + dimsText({view.dims, static_cast<size_t>(view.rank)});
 }
 
 void expectDim(Operand operand, const View &view, int axis, int64_t expected) {

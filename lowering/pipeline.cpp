@@ -8,6 +8,7 @@
 #include "lowering/evaluate.h"
 #include "lowering/fold.h"
 #include "lowering/kv_state.h"
+#include "lowering/norm_patterns.h"
 
 #include <chrono>
 
@@ -29,6 +30,8 @@ ir::Graph runAttention(const ir::Graph &graph, const PassContext &) {
   return recognizeAttention(graph);
 }
 
+ir::Graph runNorms(const ir::Graph &graph, const PassContext &) { return recognizeNorms(graph); }
+
 ir::Graph runKvState(const ir::Graph &graph, const PassContext &) { return recognizeKvStates(graph); }
 
 constexpr Pass kPasses[] = {
@@ -37,6 +40,7 @@ constexpr Pass kPasses[] = {
     {"settle", "constants that folding made become dims and bounds", runCanonicalize},
     {"cse", "equal subexpressions are computed once", runCse},
     {"attention", "softmax(Q K^T) V becomes one node, its mask a band", runAttention},
+    {"norms", "root mean square norms become one node", runNorms},
     {"kv_state", "caches that grow by Concat become KvWrite", runKvState},
 };
 
@@ -47,12 +51,13 @@ const Pass *findPass(llvm::StringRef name) {
   return nullptr;
 }
 
-void checkPassName(llvm::StringRef name) {
-  if (name.empty() || name == "import" || findPass(name))
+// "import" is the state before the first pass: one may stop there, but not leave it out.
+void checkPassName(llvm::StringRef name, bool orImport) {
+  if (findPass(name) || (orImport && name == "import"))
     return;
-  std::string known = "import";
+  std::string known = orImport ? "import" : "";
   for (const Pass &pass : kPasses)
-    known += std::string(", ") + pass.name;
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
   throw Error("there is no pass '" + name.str() + "'; the passes are: " + known);
 }
 
@@ -104,8 +109,9 @@ llvm::ArrayRef<Pass> passes() { return kPasses; }
 ir::Graph runPasses(ir::Graph graph, const PipelineOptions &options) {
   using Clock = std::chrono::steady_clock;
   for (const std::string &name : options.disabled)
-    checkPassName(name);
-  checkPassName(options.stopAfter);
+    checkPassName(name, /*orImport=*/false);
+  if (!options.stopAfter.empty())
+    checkPassName(options.stopAfter, /*orImport=*/true);
 
   auto finish = [&](llvm::StringRef name, Clock::time_point start) {
     if (options.verify)

@@ -1,5 +1,7 @@
 #include "lowering/select.h"
 
+#include "lowering/plan.h"
+
 namespace engine::lowering {
 
 namespace {
@@ -57,9 +59,7 @@ std::vector<Backend> backendsFor(llvm::StringRef name) {
 
 bool needsKernel(const ir::Op &op) {
   return !std::holds_alternative<ir::Const>(op) && !std::holds_alternative<ir::DimValues>(op) &&
-         !std::holds_alternative<ir::If>(op) && !std::holds_alternative<ir::Reshape>(op) &&
-         !std::holds_alternative<ir::Transpose>(op) && !std::holds_alternative<ir::Slice>(op) &&
-         !std::holds_alternative<ir::Expand>(op) && !std::holds_alternative<ir::CheckDims>(op);
+         !std::holds_alternative<ir::If>(op) && !isLayoutOp(op);
 }
 
 Selection selectKernels(const ir::Graph &graph, const ir::Node &node, const SelectOptions &options) {

@@ -1,6 +1,7 @@
 #include "runtime/compare.h"
 
 #include "frontend/quote.h"
+#include "ir/dims_text.h"
 #include "ir/error.h"
 #include "runtime/elements.h"
 
@@ -20,20 +21,13 @@ std::string numberText(float value) { return numberText(static_cast<double>(valu
 std::string numberText(int64_t value) { return std::to_string(value); }
 std::string numberText(uint64_t value) { return std::to_string(value); }
 
-std::string shapeText(llvm::ArrayRef<int64_t> shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 std::string indexText(llvm::ArrayRef<int64_t> shape, int64_t flat) {
   std::vector<int64_t> index(shape.size());
   for (size_t axis = shape.size(); axis-- > 0;) {
     index[axis] = flat % shape[axis];
     flat /= shape[axis];
   }
-  return shapeText(index);
+  return dimsText(index);
 }
 
 Tolerance closeFor(DType dtype) {
@@ -95,7 +89,7 @@ Findings findDifferences(const Load &load, const Tensor &got, const Tensor &expe
 } // namespace
 
 std::string typeText(const Tensor &tensor) {
-  return std::string(dtypeName(tensor.dtype())) + shapeText(tensor.shape());
+  return std::string(dtypeName(tensor.dtype())) + dimsText(tensor.shape());
 }
 
 Tolerances Tolerances::parse(llvm::StringRef text) {
@@ -108,7 +102,7 @@ Tolerances Tolerances::parse(llvm::StringRef text) {
   const auto [absolute, relative] = text.split(',');
   Tolerance fixed;
   if (!parseNumber(absolute, fixed.absolute) || !parseNumber(relative, fixed.relative))
-    throw Error(frontend::quoted(text) +
+    throw Error("tolerance " + frontend::quoted(text) +
                 ": expected exact, close, approximate or ATOL,RTOL (two numbers, not negative)");
   return Tolerances(fixed);
 }
@@ -133,7 +127,7 @@ std::string compareTensors(llvm::StringRef output, const Tensor &got, const Tens
     return where + "it is " + typeText(got) + ", expected " + typeText(expected);
   if (mask.defined() && (mask.dtype() != DType::kBool || mask.shape() != got.shape()))
     return where + "its mask (cmp:) is " + typeText(mask) + ", expected bool" +
-           shapeText(got.shape());
+           dimsText(got.shape());
 
   const Tolerance tolerance = tolerances.of(got.dtype());
   std::string message;

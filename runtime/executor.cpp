@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include "ir/dims_text.h"
 #include "ir/dtype_name.h"
 #include "ir/infer.h"
 
@@ -12,10 +13,7 @@ namespace {
 using Dims = llvm::SmallVector<int64_t, 4>;
 
 std::string shapeText(DType dtype, const View &view) {
-  std::string text = std::string(dtypeLongName(dtype)) + "[";
-  for (int i = 0; i < view.rank; ++i)
-    text += (i ? ", " : "") + std::to_string(view.dims[i]);
-  return text + "]";
+  return dtypeLongName(dtype) + dimsText({view.dims, static_cast<size_t>(view.rank)});
 }
 
 std::string expectedText(const ir::Fact &fact) {

@@ -1,3 +1,4 @@
+#include "ir/dims_text.h"
 #include "ir/dtype_name.h"
 #include "kernels/windowed_cache.h"
 #include "runtime/session_impl.h"
@@ -30,13 +31,6 @@ const ValueInfo *findInfo(const std::vector<ValueInfo> &infos, const std::string
   return nullptr;
 }
 
-std::string shapeText(llvm::ArrayRef<int64_t> dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
-}
-
 View withRows(View view, int64_t axis, int64_t rows) {
   view.dims[axis] = rows;
   return view;
@@ -45,9 +39,6 @@ View withRows(View view, int64_t axis, int64_t rows) {
 } // namespace
 
 View tensorView(const Tensor &tensor) {
-  if (tensor.shape().size() > kMaxRank)
-    throw Error("a tensor has " + std::to_string(tensor.shape().size()) + " axes, at most " +
-                std::to_string(kMaxRank) + " are supported");
   return makeView(tensor.data(), tensor.dtype(), tensor.shape());
 }
 
@@ -90,6 +81,10 @@ void SessionImpl::checkNames(const Tensors &inputs, const Tensors &outputs, bool
           .at("input '" + entry.first + "'");
     if (!entry.second.defined())
       throw Error("the tensor is undefined").at("input '" + entry.first + "'");
+    if (entry.second.shape().size() > kMaxRank)
+      throw Error("has " + std::to_string(entry.second.shape().size()) + " axes, at most " +
+                  std::to_string(kMaxRank) + " are supported")
+          .at("input '" + entry.first + "'");
   }
   for (const ValueInfo &info : model.inputs())
     if (!inputs.count(info.name) && !info.hasDefault && !(keepStates && info.state))
@@ -151,14 +146,14 @@ View SessionImpl::output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims
   if (given == given_->end()) {
     Tensor made = Tensor::zeros(dtype, std::vector<int64_t>(dims.begin(), dims.end()));
     if (!made.defined())
-      throw Error("output '" + name + "' of shape " + shapeText(dims) + " is too large",
+      throw Error("output '" + name + "' of shape " + dimsText(dims) + " is too large",
                   Error::Kind::kOutOfMemory);
     return tensorView((*results_)[name] = made);
   }
   const Tensor &tensor = given->second;
   if (tensor.dtype() != dtype || !dims.equals(tensor.shape()))
     throw Error("the given tensor is " + std::string(dtypeLongName(tensor.dtype())) +
-                shapeText(tensor.shape()) + ", expected " + dtypeLongName(dtype) + shapeText(dims))
+                dimsText(tensor.shape()) + ", expected " + dtypeLongName(dtype) + dimsText(dims))
         .at("output '" + name + "'");
   return tensorView((*results_)[name] = tensor);
 }
@@ -333,7 +328,7 @@ void SessionImpl::setState(const std::string &name, const Tensor &value) {
   for (int axis = 0; fits && axis < fact.rank(); ++axis)
     fits = !fact.shape[axis].isConstant() || fact.shape[axis].is(value.shape()[axis]);
   if (!fits)
-    throw Error("got " + std::string(dtypeLongName(value.dtype())) + shapeText(value.shape()) +
+    throw Error("got " + std::string(dtypeLongName(value.dtype())) + dimsText(value.shape()) +
                 ", expected " + dtypeLongName(fact.dtype) + ir::str(fact.shape))
         .at("input '" + name + "'");
   allocateState(state, value.shape());

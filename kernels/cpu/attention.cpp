@@ -113,6 +113,8 @@ constexpr int kMaxThreads = 256;
 } // namespace
 
 const char *attentionWhyNot(const SdpaProblem &p) {
+  if (p.headSize() == 0 || p.vHeadSize() == 0)
+    return "heads without channels are left to the reference kernel";
   if (p.scores.present())
     return "the score output is left to the reference kernel";
   if (!isFloatOperand(p.q.dtype) || !isFloatOperand(p.out.dtype))

@@ -1,5 +1,6 @@
 #include "kernels/reference/support.h"
 
+#include "ir/dims_text.h"
 #include "ir/half.h"
 
 #include <array>
@@ -15,10 +16,6 @@ llvm::ArrayRef<int64_t> dimsOf(const View &view) {
 }
 
 namespace {
-
-std::string str(llvm::ArrayRef<int64_t> dims) {
-  return ir::str(ir::Shape(dims.begin(), dims.end()));
-}
 
 // Sub-byte views are moved by whole bytes only; kernels reach their elements through Row::offset.
 void advance(View &view, int64_t elements) {
@@ -84,7 +81,7 @@ View reshaped(const View &dense, llvm::ArrayRef<int64_t> dims) {
   const View out = makeView(dense.data, dense.dtype, dims);
   if (out.count() != dense.count())
     throw Error(std::to_string(dense.count()) + " elements, expected " +
-                std::to_string(out.count()) + " for dims " + str(dims));
+                std::to_string(out.count()) + " for dims " + dimsText(dims));
   if (!dense.isDense())
     throw Error::internal("reshaped: a view with gaps");
   return out;
@@ -379,14 +376,14 @@ static std::string at(llvm::StringRef operand) { return "operand '" + operand.st
 
 void requireCount(const View &view, int64_t count, llvm::StringRef operand) {
   if (view.count() != count)
-    throw Error("found dims " + str(dimsOf(view)) + ", expected " + std::to_string(count) +
+    throw Error("found dims " + dimsText(dimsOf(view)) + ", expected " + std::to_string(count) +
                 " elements")
         .at(at(operand));
 }
 
 void requireDim(const View &view, int axis, int64_t expected, llvm::StringRef operand) {
   if (view.dims[axis] != expected)
-    throw Error("found dims " + str(dimsOf(view)) + ", expected " + std::to_string(expected) +
+    throw Error("found dims " + dimsText(dimsOf(view)) + ", expected " + std::to_string(expected) +
                 " at axis " + std::to_string(axis))
         .at(at(operand));
 }
