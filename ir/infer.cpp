@@ -10,8 +10,7 @@
 
 namespace engine::ir {
 
-// --- Context
-// -----------------------------------------------------------------------------------------------------------
+// --- Context -------------------------------------------------------------------------------------
 
 Dim InferContext::freshDim(size_t result, int axis) const {
   return Dim::symbol("@" + symbolPrefix_.str() + "." + std::to_string(result) + "." +
@@ -42,8 +41,7 @@ std::string InferContext::operandName(size_t i) const {
   return names.back().drop_back().str() + "[" + std::to_string(i + 1 - names.size()) + "]";
 }
 
-// --- Dims
-// --------------------------------------------------------------------------------------------------------------
+// --- Dims ----------------------------------------------------------------------------------------
 
 static Dim broadcastDim(const Dim &a, const Dim &b, bool &fits) {
   if (a == b || b.is(1))
@@ -135,8 +133,7 @@ std::optional<SliceRange> sliceRange(const Dim &start, const Dim &end, int64_t s
   return SliceRange{from, Dim::floorDiv(span + (stride - 1), stride)};
 }
 
-// --- Constants, elementwise
-// --------------------------------------------------------------------------------------------
+// --- Constants, elementwise ----------------------------------------------------------------------
 
 static void inferOp(const Const &op, InferContext &c) {
   if (!op.data)
@@ -235,8 +232,7 @@ static void inferOp(const Cast &op, InferContext &c) {
   c.set(0, op.to, c.operand(0).shape);
 }
 
-// --- Linear algebra
-// ----------------------------------------------------------------------------------------------------
+// --- Linear algebra ------------------------------------------------------------------------------
 
 static void inferOp(const MatMul &, InferContext &c) {
   requireNumeric(c, 0);
@@ -359,8 +355,7 @@ static void inferOp(const Dequantize &op, InferContext &c) {
   c.set(0, op.to, x.shape);
 }
 
-// --- Layout
-// ------------------------------------------------------------------------------------------------------------
+// --- Layout --------------------------------------------------------------------------------------
 
 static void requireDims(const char *field, llvm::ArrayRef<Dim> dims) {
   for (const Dim &dim : dims) {
@@ -699,8 +694,7 @@ static void inferOp(const Trilu &, InferContext &c) {
   c.set(0, c.operand(0).dtype, c.operand(0).shape);
 }
 
-// --- Indexing
-// ----------------------------------------------------------------------------------------------------------
+// --- Indexing ------------------------------------------------------------------------------------
 
 static void inferOp(const Gather &op, InferContext &c) {
   const Fact &x = c.operand(0);
@@ -783,8 +777,7 @@ static void inferOp(const ScatterElements &op, InferContext &c) {
   c.set(0, c.operand(0).dtype, c.operand(0).shape);
 }
 
-// --- Reductions and norms
-// ----------------------------------------------------------------------------------------------
+// --- Reductions and norms ------------------------------------------------------------------------
 
 static void inferOp(const Reduce &op, InferContext &c) {
   const bool ordered = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin;
@@ -870,8 +863,7 @@ static void inferOp(const LayerNorm &op, InferContext &c) {
   c.set(2, DType::kF32, statistics);
 }
 
-// --- Control
-// -----------------------------------------------------------------------------------------------------------
+// --- Control -------------------------------------------------------------------------------------
 
 static void requireBranch(const InferContext &c, const GraphRef &graph, const char *field,
                           size_t results) {
@@ -942,8 +934,7 @@ static void inferOp(const If &op, InferContext &c) {
 
 static void inferOp(const Unsupported &, InferContext &) {}
 
-// --- Entry
-// -------------------------------------------------------------------------------------------------------------
+// --- Entry ---------------------------------------------------------------------------------------
 
 // Kernels take views of at most kMaxRank axes, and byte counts that fit 63 bits.
 static void requireTractable(const Fact &fact) {

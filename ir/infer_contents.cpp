@@ -6,8 +6,7 @@
 
 namespace engine::ir {
 
-// --- What operands say
-// --------------------------------------------------------------------------------------------------
+// --- What operands say ---------------------------------------------------------------------------
 
 static bool holdsIntegers(DType type) {
   return type == DType::kBool || (isInteger(type) && !isSubByte(type));
@@ -40,8 +39,7 @@ std::optional<Contents> contentsOf(const Fact &fact) {
   return Contents(constants->begin(), constants->end());
 }
 
-// --- Positions: which operand element a result element comes from
-// ---------------------------------------------------------
+// --- Positions: which operand element a result element comes from --------------------------------
 
 using Ints64 = llvm::SmallVector<int64_t, 8>;
 
@@ -114,8 +112,7 @@ static std::optional<Contents> broadcastContents(const Fact &operand,
   return pick(*contents, positions(resultDims, broadcastStrides(*dims, resultDims.size())));
 }
 
-// --- Arithmetic on one element
-// -------------------------------------------------------------------------------------------
+// --- Arithmetic on one element -------------------------------------------------------------------
 
 static std::optional<Dim> checkedAdd(int64_t a, int64_t b) {
   int64_t sum;
@@ -271,8 +268,7 @@ static std::optional<Dim> apply(UnaryKind kind, const Dim &x) {
   }
 }
 
-// --- Operators
-// ---------------------------------------------------------------------------------------------------------
+// --- Operators -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -611,8 +607,7 @@ static std::optional<Contents> contentsFor(const If &op, const InferContext &c,
   return allConstant(thenContents) && thenContents == elseContents ? thenContents : std::nullopt;
 }
 
-// --- Entry
-// -------------------------------------------------------------------------------------------------------------
+// --- Entry ---------------------------------------------------------------------------------------
 
 namespace {
 

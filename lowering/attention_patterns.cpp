@@ -70,8 +70,7 @@ bool isComputed(DType type) {
 
 bool widens(DType from, DType to) { return dtypeInfo(from).bits < dtypeInfo(to).bits; }
 
-// --- From the product with V up to Q and K
-// ----------------------------------------------------------------------------------------------
+// --- From the product with V up to Q and K -------------------------------------------------------
 
 class PatternFinder {
 public:
@@ -395,8 +394,7 @@ private:
   const Matcher &m_;
 };
 
-// --- KV heads that were repeated
-// ----------------------------------------------------------------------------------------------
+// --- KV heads that were repeated -----------------------------------------------------------------
 
 class HeadFolder {
 public:
@@ -461,8 +459,7 @@ private:
   const Matcher &m_;
 };
 
-// --- The pass
-// ----------------------------------------------------------------------------------------------
+// --- The pass ------------------------------------------------------------------------------------
 
 class Recognizer {
 public:

@@ -69,8 +69,7 @@ static bool allConstant(llvm::ArrayRef<Dim> dims) {
   return llvm::all_of(dims, [](const Dim &dim) { return dim.isConstant(); });
 }
 
-// --- Integers known as dims
-// --------------------------------------------------------------------------------------------
+// --- Integers known as dims ----------------------------------------------------------------------
 
 static ValueId replaceByConst(const Rewrite &r, DType type, llvm::ArrayRef<int64_t> dims,
                               llvm::ArrayRef<Dim> contents) {
@@ -107,8 +106,7 @@ static ValueId knownContents(const Rewrite &r) {
   return r.replace(ir::DimValues{fact.dtype, dims, *fact.contents}, {});
 }
 
-// --- Operators whose bounds are operands
-// ---------------------------------------------------------------------------------
+// --- Operators whose bounds are operands ---------------------------------------------------------
 
 // The result's shape where the shape operand decides all of it and may be forgotten.
 static std::optional<Shape> decidedShape(const Rewrite &r) {
@@ -185,8 +183,7 @@ static ValueId sliceAt(const Rewrite &r) {
   return r.replace(slices->back(), {value});
 }
 
-// --- Operators that do nothing
-// -------------------------------------------------------------------------------------------
+// --- Operators that do nothing -------------------------------------------------------------------
 
 static ValueId firstIf(const Rewrite &r, bool nothing) {
   return nothing ? r.operands[0] : kNoValue;
@@ -293,8 +290,7 @@ static ValueId decidedWhere(const Rewrite &r) {
   return r.operand(taken).shape == r.result().shape ? r.operands[taken] : kNoValue;
 }
 
-// --- Pairs
-// -------------------------------------------------------------------------------------------------------------
+// --- Pairs ---------------------------------------------------------------------------------------
 
 static ValueId mergeReshapes(const Rewrite &r) {
   const auto *op = r.as<ir::Reshape>();
@@ -333,8 +329,7 @@ static ValueId silu(const Rewrite &r) {
   return kNoValue;
 }
 
-// --- The pass
-// ------------------------------------------------------------------------------------------------------------
+// --- The pass ------------------------------------------------------------------------------------
 
 // Where several fit, the first wins: dims before views, nothing before something.
 static constexpr Rule kRules[] = {

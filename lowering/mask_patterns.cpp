@@ -13,8 +13,7 @@ using ir::Shape;
 using ir::UnaryKind;
 using ir::ValueId;
 
-// --- Positions as functions of an element's place
-// ----------------------------------------------------------------------------------------------
+// --- Positions as functions of an element's place ------------------------------------------------
 
 namespace {
 
@@ -317,8 +316,7 @@ void splitCondition(const Matcher &matcher, Condition condition, const Dim &rows
   Splitter(matcher, rows, columns).split(condition, parts);
 }
 
-// --- Biases of two numbers
-// ----------------------------------------------------------------------------------------------
+// --- Biases of two numbers -----------------------------------------------------------------------
 
 static std::optional<SelectedBias> selectedByWhere(const Matcher &matcher, const Node &node) {
   for (size_t visible : {1, 2}) {
@@ -369,8 +367,7 @@ std::optional<SelectedBias> selectedBias(const Matcher &matcher, ValueId bias, c
   return std::nullopt;
 }
 
-// --- Bands
-// ----------------------------------------------------------------------------------------------
+// --- Bands ---------------------------------------------------------------------------------------
 
 BandAt bandOf(MaskParts &parts) {
   BandAt result;

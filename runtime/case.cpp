@@ -41,8 +41,7 @@ struct CaseFailure {
 
 [[noreturn]] void fail(std::string reason) { throw CaseFailure{std::move(reason)}; }
 
-// --- case.txt
-// -----------------------------------------------------------------------------------------------------------
+// --- case.txt ------------------------------------------------------------------------------------
 
 class CaseParser {
 public:
@@ -132,8 +131,7 @@ private:
   int line_ = 0;
 };
 
-// --- The ONNX project's form
-// --------------------------------------------------------------------------------------------
+// --- The ONNX project's form ---------------------------------------------------------------------
 
 // Files PREFIX_K.pb of a folder, by K.
 std::map<int, std::string> numberedFiles(const fs::path &folder, llvm::StringRef prefix) {
@@ -220,8 +218,7 @@ const char *wayName(Way way) {
 
 CaseText parseCaseText(llvm::StringRef text) { return CaseParser().parse(text); }
 
-// --- One directory
-// ------------------------------------------------------------------------------------------------------
+// --- One directory -------------------------------------------------------------------------------
 
 Case::Case(std::string directory) : directory_(std::move(directory)) {
   while (directory_.size() > 1 && directory_.back() == '/')

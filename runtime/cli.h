@@ -89,8 +89,7 @@ int explain(const ExplainCommand &command);
 int generate(const GenerateCommand &command);
 int ops(const OpsCommand &command);
 
-// --- Shared by the commands (cli_common.cpp)
-// ------------------------------------------------------------------------------
+// --- Shared by the commands (cli_common.cpp) -----------------------------------------------------
 
 // Each line of a message on stderr behind "error: ".
 void printError(llvm::StringRef message);

@@ -11,8 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// --- JSON
-// ---------------------------------------------------------------------------------------------------------------
+// --- JSON ----------------------------------------------------------------------------------------
 
 Json graphJson(const ir::Graph &graph);
 
@@ -110,8 +109,7 @@ Json graphJson(const ir::Graph &graph) {
   return {{"inputs", inputs}, {"nodes", nodes}, {"outputs", outputs}};
 }
 
-// --- Summary
-// ------------------------------------------------------------------------------------------------------------
+// --- Summary -------------------------------------------------------------------------------------
 
 struct Counts {
   llvm::MapVector<llvm::StringRef, int64_t> operators; // those of If's graphs too

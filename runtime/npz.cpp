@@ -27,8 +27,7 @@ constexpr size_t kMaxRank = 64;            // numpy's own limit
 constexpr zip_uint64_t kMaxDeflate = 1032; // what deflate can shrink at most: more is a lie
 constexpr const char *kSuffix = ".npy";
 
-// --- The header
-// ---------------------------------------------------------------------------------------------------------
+// --- The header ----------------------------------------------------------------------------------
 
 DType dtypeOfDescr(llvm::StringRef code) {
   return llvm::StringSwitch<DType>(code)
@@ -216,8 +215,7 @@ NpyHeader parseNpyHeader(llvm::StringRef text) {
 
 namespace {
 
-// --- Payloads
-// -----------------------------------------------------------------------------------------------------------
+// --- Payloads ------------------------------------------------------------------------------------
 
 template <class T> void swapBytes(Tensor &tensor) {
   unsigned char *bytes = tensor.as<unsigned char>();
@@ -268,8 +266,7 @@ Tensor rowMajor(const Tensor &from) {
   return to;
 }
 
-// --- Archives
-// -----------------------------------------------------------------------------------------------------------
+// --- Archives ------------------------------------------------------------------------------------
 
 std::string zipMessage(zip_error_t *error) {
   std::string message = zip_error_strerror(error);

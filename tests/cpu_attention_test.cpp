@@ -254,8 +254,7 @@ private:
 const Sizes kFew = {1, 2, 3, 4, 150, 0, 32, 32};
 const Sizes kMany = {1, 2, 3, 40, 150, 0, 32, 32};
 
-// --- Random configurations
-// -------------------------------------------------------------------------
+// --- Random configurations -----------------------------------------------------------------------
 
 class Dice {
 public:
@@ -425,8 +424,7 @@ TEST_CASE("a window skips whole tiles") {
   c.check();
 }
 
-// --- The rules, one by one
-// -------------------------------------------------------------------------
+// --- The rules, one by one -----------------------------------------------------------------------
 
 TEST_CASE("empty axes") {
   for (Sizes sizes : {Sizes{0, 2, 3, 4, 9, 0, 8, 8}, Sizes{1, 2, 3, 0, 9, 0, 8, 8},
@@ -657,8 +655,7 @@ TEST_CASE("what the kernel does not take it says") {
         "a scale goes with an i8 or u8 cache and with no other");
 }
 
-// --- Parts
-// -----------------------------------------------------------------------------------------
+// --- Parts ---------------------------------------------------------------------------------------
 
 TEST_CASE("merging parts of a softmax") {
   const float logits[] = {1.0f, -2.0f, 0.5f, 3.0f};

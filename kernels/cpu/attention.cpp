@@ -41,8 +41,7 @@ namespace {
 
 using namespace attn;
 
-// --- What runs
-// -------------------------------------------------------------------------------------
+// --- What runs -----------------------------------------------------------------------------------
 
 bool isFloatOperand(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
@@ -69,8 +68,7 @@ const char *keyWhyNot(const View &rows, const View &added, const View &scale, in
   return nullptr;
 }
 
-// --- Running
-// ---------------------------------------------------------------------------------------
+// --- Running -------------------------------------------------------------------------------------
 
 int64_t panelBytesBound(const Shape &shape, int threads) {
   if (shape.streams())

@@ -180,8 +180,7 @@ void accumulate(const float *weights, int rows, const void *valuePanel, int64_t 
   }
 }
 
-// --- Rows in place
-// -----------------------------------------------------------------------------------
+// --- Rows in place -------------------------------------------------------------------------------
 
 constexpr int kKeyBlock = 4;
 constexpr int64_t kPrefetchBytes = 8192; // see attention_stream.cpp

@@ -9,8 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace engine::cpu::attn {
 namespace HWY_NAMESPACE {
 
-// --- Packing
-// ---------------------------------------------------------------------------------------
+// --- Packing -------------------------------------------------------------------------------------
 
 void toFloat(DType type, const void *from, int64_t count, float *to) {
   widen(type, from, count, to);
@@ -109,8 +108,7 @@ bool packValues(DType type, const void *const *rows, int64_t headSize, void *pan
   return hn::AllTrue(d, hn::Eq(check, hn::Zero(d)));
 }
 
-// --- Products
-// --------------------------------------------------------------------------------------
+// --- Products ------------------------------------------------------------------------------------
 
 constexpr int kRowBlock = kManyRegisters ? 8 : 6;
 constexpr int kColumnBlock = 2 * kLanes;
@@ -174,8 +172,7 @@ void accumulate(const float *weights, int rows, const void *valuePanel, int64_t 
   }
 }
 
-// --- Softmax
-// ---------------------------------------------------------------------------------------
+// --- Softmax -------------------------------------------------------------------------------------
 
 // Bias of the columns in `span`; values elsewhere have no meaning. Only visible elements are read.
 HWY_INLINE const float *biasOf(const SoftmaxStep &step, int row, Span span, Span columns,
@@ -392,8 +389,7 @@ bool allFinite(const float *values, int64_t count) {
   return total == 0;
 }
 
-// --- Output
-// ----------------------------------------------------------------------------------------
+// --- Output --------------------------------------------------------------------------------------
 
 HWY_INLINE void storeHalf(const float *from, int64_t count, uint16_t *to) {
   int64_t i = 0;

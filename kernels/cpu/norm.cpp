@@ -14,8 +14,7 @@ using reference::normalAxis;
 // Elements that are worth another thread.
 constexpr int64_t kGrain = 16384;
 
-// --- Rows along the last axes
-// --------------------------------------------------------------------------
+// --- Rows along the last axes --------------------------------------------------------------------
 
 // The rows of x and y that one call goes through. A row's elements stand `stride` apart in x, and
 // dense in y, which may have one element a row.
@@ -99,8 +98,7 @@ private:
   float *floats_;
 };
 
-// --- Norms
-// ---------------------------------------------------------------------------------------------
+// --- Norms ---------------------------------------------------------------------------------------
 
 // One factor for each element of a row, the same for all rows.
 bool isOnePerElement(const View &factor, const RowProblem &p) {
@@ -220,8 +218,7 @@ std::string normWhyNot(const KernelProblem &problem) {
   return {};
 }
 
-// --- Softmax
-// -------------------------------------------------------------------------------------------
+// --- Softmax -------------------------------------------------------------------------------------
 
 class SoftmaxKernel final : public Kernel {
 public:
@@ -276,8 +273,7 @@ std::string softmaxWhyNot(const KernelProblem &problem) {
   return {};
 }
 
-// --- Reduce
-// --------------------------------------------------------------------------------------------
+// --- Reduce --------------------------------------------------------------------------------------
 
 class ReduceKernel final : public Kernel {
 public:
@@ -347,8 +343,7 @@ std::string reduceWhyNot(const KernelProblem &problem) {
   return {};
 }
 
-// --- ArgReduce
-// -----------------------------------------------------------------------------------------
+// --- ArgReduce -----------------------------------------------------------------------------------
 
 class ArgReduceKernel final : public Kernel {
 public:

@@ -39,8 +39,7 @@ private:
   float *floats_;
 };
 
-// --- Unary
-// ---------------------------------------------------------------------------------------------
+// --- Unary ---------------------------------------------------------------------------------------
 
 class FloatUnary final : public Kernel {
 public:
@@ -75,8 +74,7 @@ std::string unaryWhyNot(const KernelProblem &problem) {
   return {};
 }
 
-// --- Binary
-// --------------------------------------------------------------------------------------------
+// --- Binary --------------------------------------------------------------------------------------
 
 class FloatBinary final : public Kernel {
 public:
@@ -226,8 +224,7 @@ std::unique_ptr<Kernel> makeIntegerBinary(const KernelProblem &problem) {
       elementLoop(problem.op<ir::Binary>().kind, problem.operand(0).dtype));
 }
 
-// --- Where
-// ---------------------------------------------------------------------------------------------
+// --- Where ---------------------------------------------------------------------------------------
 
 template <class T> void whereLoop(char *const *at, const int64_t *strides, int64_t count) {
   T *y = reinterpret_cast<T *>(at[0]);
@@ -256,8 +253,7 @@ std::string whereWhyNot(const KernelProblem &problem) {
   return isSubByte(type) ? typeObjection(type) : std::string();
 }
 
-// --- Cast
-// ----------------------------------------------------------------------------------------------
+// --- Cast ----------------------------------------------------------------------------------------
 
 class FloatCast final : public Kernel {
 public:

@@ -12,8 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace engine::cpu {
 namespace HWY_NAMESPACE {
 
-// --- Conversions
-// ---------------------------------------------------------------------------------------
+// --- Conversions ---------------------------------------------------------------------------------
 
 void widenRow(DType type, const void *from, int64_t count, float *to) {
   widen(type, from, count, to);
@@ -59,8 +58,7 @@ void narrowRow(const float *from, int64_t count, DType type, void *to) {
     std::memmove(to, from, count * sizeof(float));
 }
 
-// --- Arithmetic
-// ----------------------------------------------------------------------------------------
+// --- Arithmetic ----------------------------------------------------------------------------------
 
 // One vector of an operand, `count` lanes of it at least.
 HWY_INLINE VF vectorOf(RowOperand operand, int64_t offset, int64_t count) {
