@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of the CUDA kernels and of tools/ptx2cpp.py.
 
-usage: run.py BUILD_DIR     closes with `N passed, N failed`
+usage: run.py BUILD_DIR     prints `N passed, N failed` twice: of the tests, and of planted faults (all with DEEP=1)
 """
 
 import os
@@ -116,8 +116,10 @@ def main():
                 print("\n".join("  | " + line for line in text.splitlines()[-40:]))
             passed += good
             failed += bad
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    deep = ["--deep"] if os.environ.get("DEEP") == "1" else []
+    missed = subprocess.run([sys.executable, HERE / "plant_faults.py", *deep]).returncode
+    sys.exit(failed > 0 or missed != 0)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,22 @@ public:
     }
   }
 
+  // No query sees key row `row`, because bias or mask hide it; the row holds NaN.
+  void hideColumn(int64_t row) {
+    for (const View &view : {p.bias, p.mask}) {
+      for (int64_t i = row; view.present() && i < view.count(); i += view.dims[3]) {
+        if (view.dtype == DType::kBool)
+          view.as<uint8_t>()[i] = 0;
+        else
+          set(view, i, -kInfinity);
+      }
+    }
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      poisonRow(p.k, b, row);
+      poisonRow(p.v, b, row);
+    }
+  }
+
   // The largest error relative to 1 + |value|; not a number counts as infinite.
   double error() const {
     const std::vector<double> expected = NaiveSdpa(p).run();
