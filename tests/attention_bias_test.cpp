@@ -50,6 +50,13 @@ TEST_CASE("attention bias: which rows a query sees") {
   AttentionBiasSpec twoWay = spec({0}, 4);
   twoWay.causal = false;
 
+  // The second entry of test_cases/gemma4_external_bias, where transformers gave the mask.
+  AttentionBiasSpec gemma = spec({7, 8, 9, 10}, 11, 12);
+  gemma.window = 4;
+  gemma.blocks = Tensor::of<int64_t>({1, 12}, {-1, -1, 0, 0, 0, -1, -1, 1, 1, 1, -1, -1});
+  gemma.padding = Tensor::zeros(DType::kBool, {1, 12});
+  gemma.padding.as<uint8_t>()[9] = gemma.padding.as<uint8_t>()[10] = 1;
+
   struct Row {
     const char *why;
     AttentionBiasSpec spec;
@@ -64,6 +71,8 @@ TEST_CASE("attention bias: which rows a query sees") {
        {"###.#.", "###.#.", ".###.."}},
       {"a window holds inside a block", narrow, {"..#.#."}},
       {"unless blocks ignore it", wide, {".##.#."}},
+      {"all of it, as Gemma-4 masks", gemma,
+       {"....#####...", ".....####...", "......###...", ".......##..."}},
       {"padding hides", padded, {"#.#..."}},
       {"without causal all valid rows are seen", twoWay, {"####.."}},
   };
