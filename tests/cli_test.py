@@ -85,12 +85,11 @@ def add_model(path, dtype=TensorProto.FLOAT):
 
 @test
 def help_texts(folder):
-    commands = "run test dump explain bench ops".split()
+    commands = "run test dump explain bench generate ops".split()
     text = accepted("--help").out
     for command in commands:
         assert command in text
         accepted(command, "--help")
-    assert "generate" not in text
     options = accepted("run", "--help").out
     for option in ("input-from-bundle save-outputs assert-output-bundle approx backend device threads isa kernel exact"
                    " no-pack set random-inputs cast-inputs state-in-place max-memory round-trip disable stop-after"
@@ -191,7 +190,7 @@ def feeds_that_are_refused(folder):
     feed(**{"out:z": np.zeros(1, np.float32)})
     refused(*run, says="'out:z'")
     feed(x=np.zeros(1, np.float64))
-    refused(*run, says=["'x'", "f64", "--cast-inputs"])
+    refused(*run, says=["'x'", "double", "--cast-inputs"])
     accepted(*run, "--cast-inputs")
     feed(x=np.zeros(1, np.int32))
     refused(*run, "--cast-inputs", says=["'x'", "i32"])
@@ -375,6 +374,40 @@ def bench_measures(folder):
     shared = CASES / "gqa_shared_buffer_decode"
     accepted("bench", shared / "model.onnx", "--input-from-bundle", shared / "io.npz", "--state-in-place",
              "--runs", 5)
+
+
+PROMPT = "5,17,99,200,33,64,7,123,42,11,250,77"
+GREEDY = [112, 156, 6, 268, 70, 126, 169, 178]  # onnxruntime's
+
+
+@test
+def generation(folder):
+    run = ("generate", DECODER, "--prompt-ids", PROMPT, "-n", 8)
+    text = accepted(*run)
+    assert text.out == ",".join(map(str, GREEDY)) + "\n", text.out
+    assert "prefill 12 tokens" in text.err and "decode 7 tokens" in text.err, text.err
+    result = json.loads(accepted(*run, "--json", "--chunk", 5).out)
+    assert result["tokens"] == GREEDY and result["stop"] == "count" and result["prompt_tokens"] == 12
+    assert result["prefill_tokens_per_s"] > 0 and result["decode_tokens_per_s"] > 0 and result["load_ms"] > 0
+    drawn = [json.loads(accepted(*run, "--json", "--temperature", 2, "--top-k", 50, "--seed", seed).out)["tokens"]
+             for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@test
+def generation_that_is_refused(folder):
+    run = ("generate", DECODER, "--prompt-ids")
+    refused(*run, "1,x", says="--prompt-ids")
+    refused(*run, "1,-2", says="is no token id")
+    refused(*run, "", says="the prompt is empty")
+    refused(*run, "5,100000", says="100000")
+    refused(*run, "5", "--top-p", 2, says="top-p")
+    refused(*run, "5", "--temperature", -1, says="temperature")
+    refused(*run, "5", "--chunk", 0, says="--chunk")
+    refused(*run, PROMPT, "--max-memory", 1000, says="out of memory")
+    refused("generate", folder / "none", "--prompt-ids", 1, says="it is no folder")
+    refused("generate", folder, "--prompt-ids", 1, says="looked for genai_config.json")
+    refused("generate", CASES / "rms_norm", "--prompt-ids", 1, says="is not recognised; looked for")
 
 
 def write_onnx_case(folder, expected, tolerance=None):
