@@ -28,9 +28,9 @@ std::string nameOf(DType type) { return dtypeInfo(type).name; }
 
 // Rows that cp.async can read by 16 bytes.
 std::string whyNotAligned(const View &view, const char *name, int64_t bytes) {
-  const int64_t elements = bytes * 8 / dtypeInfo(view.dtype).bits;
   if (!view.present() || view.count() == 0)
     return "";
+  const int64_t elements = bytes * 8 / dtypeInfo(view.dtype).bits;
   const std::string text = name;
   if (view.dims[3] != 1 && view.strides[3] != 1)
     return text + " has channels " + std::to_string(view.strides[3]) + " elements apart, not dense";
