@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import onnx
 from onnx import helper
 
-from tests.reference.onnx_model import run_onnxruntime
-
-from .case import random_numbers
+from .case import ONNXRUNTIME, random_numbers
+from .exported import Exported
 from .recorder import Recorder
 
 PAD = 3
@@ -27,7 +25,8 @@ class Sequence:
     """A batch of token sequences on their way through a decoder.
 
     style: how the model is fed.
-        "gqa"          attention_mask, sequences padded on the right
+        "gqa"          attention_mask, position_ids if there is that input, sequences padded on
+                       the right
         "attention"    attention_mask and position_ids, sequences padded on the left
         "static"       whole caches with write_indices; nonpad_kv_seqlen counts padding rows too
         "static bias"  the same, but nonpad_kv_seqlen counts tokens only
@@ -48,9 +47,13 @@ class Sequence:
         style = self.decoder.style
         after = self.tokens + lengths
         feeds = {"input_ids": ids}
+        if self.decoder.embeddings is not None:
+            feeds = {"inputs_embeds": self.decoder.embeddings[ids]}
         if style == "gqa":
             mask = np.arange(self.rows + rows) < after[:, None]
             feeds["attention_mask"] = mask.astype(np.int64)
+            if "position_ids" in self.decoder.inputs:
+                feeds["position_ids"] = self.tokens[:, None] + np.arange(rows)
         elif style == "attention":
             if self.rows == 0:
                 self.left_padding = rows - lengths
@@ -64,7 +67,7 @@ class Sequence:
             counted = after if style == "static bias" else self.tokens + rows
             feeds["nonpad_kv_seqlen"] = counted.astype(np.int64)
         feeds |= self.state
-        outputs = run_onnxruntime(str(self.decoder.path), feeds)
+        outputs = self.decoder.exported.run(feeds)
         self.state = {name: outputs[state_output(name)] for name in self.state}
         self.tokens, self.rows = after, self.rows + rows
         return feeds, outputs
@@ -75,12 +78,19 @@ class Decoder:
 
     def __init__(self, script, style, head_size=None):
         self.script, self.style, self.head_size = script, style, head_size
-        self.path = Path(script).resolve().parent / "model.onnx"
-        self.proto = onnx.load(self.path, load_external_data=False)
+        self.exported = Exported(Path(script).resolve().parent / "model.onnx")
+        self.proto = self.exported.proto
         self.recorder = Recorder(script, self.proto)
+        self.inputs = {value.name for value in self.proto.graph.input}
+        self.embeddings = None
+        for value in self.proto.graph.input:
+            if value.name == "inputs_embeds":
+                size = value.type.tensor_type.shape.dim[2].dim_value
+                table = np.random.default_rng(0).standard_normal((320, size))
+                self.embeddings = table.astype(np.float32)
 
     def empty_state(self, batch):
-        state = {}
+        state, windows = {}, self.exported.windows()
         for value in self.proto.graph.input:
             if state_output(value.name) is None:
                 continue
@@ -88,7 +98,8 @@ class Decoder:
             for axis, dim in enumerate(value.type.tensor_type.shape.dim):
                 size = dim.dim_value
                 if dim.dim_param:
-                    size = {0: batch, 2: 0, 3: self.head_size}[axis]
+                    rows = windows.get(value.name, 0)
+                    size = {0: batch, 2: rows, 3: self.head_size}[axis]
                 shape.append(size)
             dtype = helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
             state[value.name] = np.zeros(shape, dtype)
@@ -96,7 +107,7 @@ class Decoder:
 
     def add(self, file, call, unspecified=None):
         feeds, outputs = call
-        rows, known = feeds["input_ids"].shape[1], {}
+        rows, known = feeds.get("input_ids", feeds.get("inputs_embeds")).shape[1], {}
         if "+" in self.mask_symbol():
             known = {"past_seq_len": feeds["attention_mask"].shape[1] - rows, "seq_len": rows}
         self.recorder.add(file, feeds, outputs, unspecified=unspecified, known=known)
@@ -107,11 +118,13 @@ class Decoder:
                 return value.type.tensor_type.shape.dim[1].dim_param
         return ""
 
-    def write(self, *, prompt=7, window=False, in_place=False, vocabulary=320):
+    def write(self, *, prompt=7, window=False, in_place=False, vocabulary=320, ragged=True):
         """A prompt, two decode steps, a chunk of three tokens, and a ragged batch of two.
 
-        The ragged batch must give what each sequence gives alone. window: onnxruntime leaves the
-        padding rows of a ragged first prompt undefined, so they do not count.
+        The ragged batch must give what each sequence gives alone. window: the padding rows of a
+        ragged first prompt do not count, since onnxruntime leaves them undefined, or takes the
+        lowest number in a float mask for -inf. ragged=False: the export or onnxruntime takes one
+        sequence only.
         """
         rng = random_numbers(self.script)
         ids = rng.integers(4, vocabulary, (1, prompt + 3))
@@ -123,7 +136,14 @@ class Decoder:
         chunked = Sequence(self, 1)
         chunked.step(ids[:, :prompt])
         self.add("io_chunk.npz", chunked.step(ids[:, prompt:]))
+        if ragged:
+            batch = self.add_ragged(rng, ids, prompt, steps, window, vocabulary)
+        if in_place:
+            self.recorder.in_place = {name: state_output(name) for name in batch.state}
+        expected = ONNXRUNTIME + (", run in f32" if self.exported.widened else "")
+        self.recorder.finish(expected, self.exported.tolerance, self.exported.exact)
 
+    def add_ragged(self, rng, ids, prompt, steps, window, vocabulary):
         short = prompt - 3
         other = rng.integers(4, vocabulary, (1, short + 1))
         single = Sequence(self, 1)
@@ -136,32 +156,32 @@ class Decoder:
         batch = Sequence(self, 2)
         first = batch.step(padded, [prompt, short])
         second = batch.step(np.stack([ids[0, prompt : prompt + 1], other[0, short:]]))
-        compare(first[1]["logits"][0], steps[0][1]["logits"][0])
-        compare(first[1]["logits"][1, place], others[0][1]["logits"][0])
-        compare(second[1]["logits"][0], steps[1][1]["logits"][0])
-        compare(second[1]["logits"][1], others[1][1]["logits"][0])
-        self.add("io_ragged.npz", first, self.padding(first[1], short) if window else None)
+        self.compare(first[1]["logits"][0], steps[0][1]["logits"][0])
+        self.compare(first[1]["logits"][1, place], others[0][1]["logits"][0])
+        self.compare(second[1]["logits"][0], steps[1][1]["logits"][0])
+        self.compare(second[1]["logits"][1], others[1][1]["logits"][0])
+        hidden = slice(0, prompt - short) if left else slice(short, prompt)
+        self.add("io_ragged.npz", first, self.padding(first[1], hidden) if window else None)
         self.add("io_ragged_step1.npz", second)
-        if in_place:
-            self.recorder.in_place = {name: state_output(name) for name in batch.state}
-        self.recorder.finish()
+        return batch
 
-    def padding(self, outputs, short):
+    def compare(self, got, want):
+        tolerance = self.exported.tolerance
+        got, want = got.astype(np.float32), want.astype(np.float32)
+        if not np.allclose(got, want, rtol=tolerance, atol=tolerance):
+            raise SystemExit(f"ragged and single runs differ by {np.abs(got - want).max():.1e}")
+
+    def padding(self, outputs, hidden):
         """Logits of padding rows, and what layers after the first cached for them."""
         masks = {}
         for name, array in outputs.items():
             if name == "logits":
                 mask = np.zeros(array.shape[:2] + (1,), bool)
-                mask[1, short:] = True
+                mask[1, hidden] = True
             elif ".0." in name:
                 continue
             else:
                 mask = np.zeros((array.shape[0], 1, array.shape[2], 1), bool)
-                mask[1, :, short:] = True
+                mask[1, :, hidden] = True
             masks[name] = mask
         return masks
-
-
-def compare(got, want):
-    if not np.allclose(got, want, rtol=1e-4, atol=1e-4):
-        raise SystemExit(f"ragged and single runs differ by {np.abs(got - want).max():.1e}")

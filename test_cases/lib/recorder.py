@@ -53,8 +53,10 @@ class Recorder:
             key = "static" if file == "io.npz" else f"static {file}"
             self.lines.append(f"{key}: {static}")
 
-    def finish(self, expected=ONNXRUNTIME):
-        lines = [f"tolerance: {tolerance_text((1e-4, 1e-4))}", f"expected: {expected}"]
+    def finish(self, expected=ONNXRUNTIME, tolerance=1e-4, exact=False):
+        lines = [f"tolerance: {tolerance_text((tolerance, tolerance))}", f"expected: {expected}"]
+        if exact:
+            lines.append("exact: yes")
         if self.in_place:
             lines.append("state-in-place: yes")
         text = "\n".join(lines + self.lines) + "\n"

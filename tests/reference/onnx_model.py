@@ -60,7 +60,7 @@ def node(op_type, inputs, outputs, name, domain="", **attributes):
     return helper.make_node(op_type, inputs, outputs, name=name, domain=domain, **attributes)
 
 
-def run_onnxruntime(proto, feeds, shared=None):
+def run_onnxruntime(proto, feeds, shared=None, optimize=True):
     """Outputs by name. `shared` maps graph inputs to the outputs that share their buffer."""
     import onnxruntime
 
@@ -68,6 +68,8 @@ def run_onnxruntime(proto, feeds, shared=None):
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if not optimize:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     source = proto if isinstance(proto, (bytes, str)) else proto.SerializeToString()
     session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]

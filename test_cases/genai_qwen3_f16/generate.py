@@ -1,0 +1,14 @@
+"""Qwen3, tied embeddings, head size 32, as onnxruntime-genai 0.18's builder exports it with -p
+fp16 -e cuda. The attention node norms q and k. The model is committed as exported: hidden size
+32, two heads, one KV head, 80 tokens, random weights. This script makes inputs and expected
+outputs.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.decoder import Decoder
+
+Decoder(__file__, "gqa", head_size=32).write(vocabulary=80)

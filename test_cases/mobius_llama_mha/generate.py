@@ -1,0 +1,13 @@
+"""Llama with as many KV heads as heads, biases everywhere, as mobius-onnx 0.1.0 builds it with
+--ep default --dtype f32. The model is committed as exported: hidden size 32, two heads of 16, 80
+tokens, random weights. This script makes inputs and expected outputs.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.decoder import Decoder
+
+Decoder(__file__, "attention").write(vocabulary=80)
