@@ -353,6 +353,21 @@ def explain_names_kernels(folder):
 
 
 @test
+def spelled_out_attention_is_one_node(folder):
+    bands = {"spelled_optimum": "causal", "spelled_torch_causal": "causal", "tiny_decomposed": "causal"}
+    cases = sorted(case.name for case in CASES.glob("spelled_*")) + ["tiny_decomposed"]
+    assert len(cases) > 9
+    for case in cases:
+        model = CASES / case / "model.onnx"
+        text = accepted("explain", model).out
+        assert text.startswith("1 attention node\n") and bands.get(case, "every key") in text, f"{case}: {text}"
+        for line in ("band", "query 0 at", "bias", "mask", "keyLen"):
+            assert re.search(rf"^    {line} ", text, re.M), f"{case}: no {line} in {text}"
+        assert "softmax" not in accepted("dump", "--after", "attention", model).out.replace("Softmax", ""), case
+        assert " softmax(" in accepted("dump", "--after", "cse", model).out, case
+
+
+@test
 def operators_are_listed(folder):
     rows = json.loads(accepted("ops", "--json").out)
     gqa = [r for r in rows if r["operator"] == "GroupQueryAttention"]
