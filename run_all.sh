@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 suites='
 unit      300  unit_tests build
 cases     600  test_cases
-steady     60  build/test_steady test_cases/genai_llama test_cases/mobius_llama_attention test_cases/mobius_llama_static test_cases/tiny_genai_windowed_cache
+steady     60  build/test_steady test_cases/genai_llama test_cases/mobius_llama_attention test_cases/mobius_llama_static test_cases/genai_gemma2
 cuda      360  .venv/bin/python tests/cuda/run.py build
 nodes     180  .venv/bin/python tests/onnx_node_suite.py build/engine
 calls     300  .venv/bin/python -m tests.differential build/test_differential

@@ -162,8 +162,9 @@ View SessionImpl::output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims
 
 View SessionImpl::pastView(size_t state, const Tensors &inputs) {
   KeptState &kept = states[state];
-  if (!kept.view.present())
-    createState(state, inputs);
+  if (!kept.view.present() || (kept.fresh && !fitsFirstStep(state, inputs)))
+    allocateState(state, firstDims(state, inputs));
+  kept.fresh = false;
   return withRows(kept.view, compiled().states[state].axis, kept.rows);
 }
 
@@ -180,7 +181,7 @@ void SessionImpl::stateWritten(size_t state, llvm::ArrayRef<int64_t> lengths) {
 }
 
 // The dims of a cache that nothing has set yet: from the symbols of the other inputs, or from what the graph writes into it.
-void SessionImpl::createState(size_t state, const Tensors &inputs) {
+llvm::SmallVector<int64_t, 4> SessionImpl::firstDims(size_t state, const Tensors &inputs) const {
   const lowering::KvState &info = compiled().states[state];
   const ir::Graph &graph = compiled().graph;
   ir::SymbolValues symbols;
@@ -215,7 +216,21 @@ void SessionImpl::createState(size_t state, const Tensors &inputs) {
           .at("input '" + graph.value(info.input).name + "'");
     dims.push_back(*size);
   }
-  allocateState(state, dims);
+  return dims;
+}
+
+// Whether a cache that was emptied can serve as it is.
+bool SessionImpl::fitsFirstStep(size_t state, const Tensors &inputs) const {
+  const View &view = states[state].view;
+  try {
+    const llvm::SmallVector<int64_t, 4> dims = firstDims(state, inputs);
+    for (int axis = 0; axis < view.rank; ++axis)
+      if (axis != compiled().states[state].axis && dims[axis] != view.dims[axis])
+        return false;
+    return true;
+  } catch (const Error &) {
+    return true; // only setState gave it its dims
+  }
 }
 
 // A windowed cache may have any capacity from its window on. Twice the window evicts once in a window instead of moving all
@@ -261,6 +276,7 @@ void SessionImpl::clearState(size_t state) {
   if (!compiled().states[state].grows)
     std::memset(kept.buffer.data(), 0, kept.buffer.bytes());
   kept.lengths.clear();
+  kept.fresh = true;
 }
 
 // A buffer that is too small doubles; its rows move along.

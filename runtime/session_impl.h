@@ -31,6 +31,7 @@ struct KeptState {
   // Tokens that each entry of the batch has put in, as the last step's inputs said. Empty where that is not known: a content from
   // outside.
   std::vector<int64_t> lengths;
+  bool fresh = false; // nothing is in it: the next step may bring another batch
 };
 
 struct SessionImpl final : private Executor::Sink {
@@ -57,7 +58,8 @@ private:
   void checkNames(const Tensors &inputs, const Tensors &outputs, bool keepStates) const;
   View inputView(size_t input, const Tensors &inputs, bool keepStates);
   View pastView(size_t state, const Tensors &inputs);
-  void createState(size_t state, const Tensors &inputs);
+  llvm::SmallVector<int64_t, 4> firstDims(size_t state, const Tensors &inputs) const;
+  bool fitsFirstStep(size_t state, const Tensors &inputs) const;
   int64_t windowedRows(size_t state) const;
   void reserveRows(size_t state, int64_t rows);
   void reclaimDropped(size_t state);

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -16,20 +17,28 @@ using namespace engine;
 
 namespace {
 
-constexpr const char *kModels[] = {
-    "genai_llama",
-    "mobius_llama_attention",
-    "mobius_llama_static",
-    "mobius_mistral_window",
-    "mobius_mistral_static_bias",
-    "tiny_decomposed",
-    "tiny_external_rotary",
-    "tiny_genai_int4",
-    "tiny_genai_shared_buffer",
-    "tiny_genai_windowed_cache",
-    "tiny_hf_static_bias",
-    "tiny_kv_shared",
-};
+// The cases that are whole models, by their names.
+std::vector<std::string> wholeModels() {
+  std::vector<std::string> names;
+  for (const fs::directory_entry &entry : fs::directory_iterator("test_cases")) {
+    const std::string name = entry.path().filename().string();
+    for (const char *exporter : {"genai_", "mobius_", "hf_", "optimum_", "tiny_"})
+      if (name.rfind(exporter, 0) == 0 && fs::exists(entry.path() / "model.onnx"))
+        names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Moves all rows of a full cache up by one: no state, the caller feeds and fetches it.
+constexpr const char *kRolls = "hf_mistral_static_decode";
+
+bool hasCacheName(const std::string &name) {
+  for (const char *part : {"past_key_values.", "key_cache.", "value_cache.", ".keys", ".values"})
+    if (name.find(part) != std::string::npos)
+      return true;
+  return false;
+}
 
 Model load(const std::string &name) {
   Result<Model> model = Model::load("test_cases/" + name + "/model.onnx");
@@ -72,12 +81,15 @@ struct Decoder {
 } // namespace
 
 TEST_CASE("session: a step is a run with the caches fed and fetched") {
-  for (const char *name : kModels) {
+  for (const std::string &name : wholeModels()) {
     CAPTURE(name);
     const Model model = load(name);
+    for (const ValueInfo &info : model.inputs()) {
+      CAPTURE(info.name);
+      CHECK((info.state || !hasCacheName(info.name) || name == kRolls));
+    }
     int bundles = 0;
-    for (const fs::directory_entry &entry :
-         fs::directory_iterator(std::string("test_cases/") + name)) {
+    for (const fs::directory_entry &entry : fs::directory_iterator("test_cases/" + name)) {
       if (entry.path().extension() != ".npz")
         continue;
       const std::string file = entry.path().filename().string();
@@ -157,6 +169,21 @@ TEST_CASE("session: rewind takes tokens back") {
     CHECK(session.length() == 0);
     decoder.step(session, {1, 2, 3, 4}, 0);
     CHECK(sameBytes(decoder.step(session, {5}, 4), fifth));
+  }
+}
+
+TEST_CASE("session: another batch after a reset") {
+  const Model model = load("genai_llama");
+  Session session = create(model);
+  for (const int64_t batch : {1, 3, 2}) {
+    Tensors feed;
+    feed["input_ids"] = Tensor::of<int64_t>({batch, 1}, std::vector<int64_t>(batch, 7));
+    feed["attention_mask"] = Tensor::of<int64_t>({batch, 1}, std::vector<int64_t>(batch, 1));
+    CHECK(ok(session.step(feed))["logits"].shape()[0] == batch);
+    feed["attention_mask"] = Tensor::of<int64_t>({batch, 2}, std::vector<int64_t>(2 * batch, 1));
+    CHECK(ok(session.step(feed))["logits"].shape()[0] == batch);
+    CHECK(session.length() == 2);
+    session.reset();
   }
 }
 

@@ -45,7 +45,7 @@ struct Sample {
 };
 
 std::string judge(const std::string &folder) {
-  constexpr int64_t kSteps = 10000, kCapacity = 128, kKept = 96;
+  constexpr int64_t kSteps = 10000, kCapacity = 56, kAgain = 24;
   const auto model = engine::Model::load(folder + "/model.onnx");
   if (!model)
     return model.error().message;
@@ -64,7 +64,7 @@ std::string judge(const std::string &folder) {
   size_t most = 0, mostBytes = 0; // of one step's allocations
   for (int64_t i = 0; i < kSteps; ++i) {
     if (past == capacity) { // room again: as a server that keeps a prefix
-      past = capacity - kKept / 4;
+      past = capacity - kAgain;
       if (const auto rewound = session->rewind(past); !rewound) {
         session->reset();
         past = 0;
