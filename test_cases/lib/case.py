@@ -215,7 +215,8 @@ def static_line(proto, feeds, results, strict=True, known=None):
     values |= known or {}
     for expression, size in dims:
         if "+" in expression:
-            total = sum(values[symbol.strip()] for symbol in expression.split("+"))
+            parts = [part.strip() for part in expression.split("+")]
+            total = sum(int(part) if part.isdigit() else values[part] for part in parts)
             if total != size and strict:
                 raise SystemExit(f"{expression} is {total} and {size}")
     return " ".join(f"{name}={size}" for name, size in values.items())

@@ -1,7 +1,7 @@
 """Gemma 4 E (text), the last two of four layers read the caches of the first two, as mobius-onnx
-0.1.0 builds it with --ep default --dtype f32. The model is committed as exported: hidden size 32,
-two heads of 16, one KV head, 80 tokens, random weights. This script makes inputs and expected
-outputs.
+0.1.0 builds it with --ep default --dtype f32. The model is committed as exported, less its
+metadata: hidden size 32, two heads of 16, one KV head, 80 tokens, random weights. This script
+makes inputs and expected outputs.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Granite with all its multipliers, as mobius-onnx 0.1.0 builds it with --ep cpu --dtype f32.
-seqlens_k has a column for the batch. The model is committed as exported: hidden size 32, two
-heads of 16, one KV head, 80 tokens, random weights. This script makes inputs and expected
-outputs.
+seqlens_k has a column for the batch. The model is committed as exported, less its metadata:
+hidden size 32, two heads of 16, one KV head, 80 tokens, random weights. This script makes inputs
+and expected outputs.
 """
 
 import sys

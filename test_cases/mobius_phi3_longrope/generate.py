@@ -1,6 +1,6 @@
 """Phi-3 with longrope from 16 tokens on, as mobius-onnx 0.1.0 builds it with --ep default --dtype
-f32. The model is committed as exported: hidden size 32, two heads of 16, one KV head, 80 tokens,
-random weights. This script makes inputs and expected outputs.
+f32. The model is committed as exported, less its metadata: hidden size 32, two heads of 16, one
+KV head, 80 tokens, random weights. This script makes inputs and expected outputs.
 """
 
 import sys

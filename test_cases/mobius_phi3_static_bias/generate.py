@@ -1,6 +1,7 @@
-"""Phi-3, as mobius-onnx 0.1.0 builds it with --ep default --dtype f32 --static-cache --max-seq-
-len 64. MOBIUS_STATIC_CACHE_BIAS=1. The model is committed as exported: hidden size 32, two heads
-of 16, one KV head, 80 tokens, random weights. This script makes inputs and expected outputs.
+"""Phi-3, as mobius-onnx 0.1.0 builds it with --ep default --dtype f32 --static-cache
+--max-seq-len 64. MOBIUS_STATIC_CACHE_BIAS=1. The model is committed as exported, less its
+metadata: hidden size 32, two heads of 16, one KV head, 80 tokens, random weights. This script
+makes inputs and expected outputs.
 """
 
 import sys
