@@ -1,7 +1,7 @@
 // ai.onnx Attention 23, 24 and 25.
 #include "frontend/attention.h"
 
-#include "frontend/input_checks.h"
+#include "frontend/operands.h"
 #include "frontend/qkv.h"
 #include "ir/build_sdpa.h"
 
@@ -20,14 +20,8 @@ constexpr Input kPastKey{4, "past_key"};
 constexpr Input kPastValue{5, "past_value"};
 constexpr Input kNonpad{6, "nonpad_kv_seqlen"};
 
-enum Output { kOut, kPresentKey, kPresentValue, kScores };
-
 constexpr ir::Scores kScoreModes[] = {ir::Scores::kRaw, ir::Scores::kCapped, ir::Scores::kBiased,
                                       ir::Scores::kProbabilities};
-
-[[noreturn]] void refuseValue(const char *attribute, int64_t value, const std::string &expected) {
-  refuseAttribute(attribute, "value " + std::to_string(value) + ", expected " + expected);
-}
 
 // -1 leaves a side open.
 int64_t windowSide(const ImportContext &ctx, const char *name) {
@@ -77,7 +71,7 @@ public:
     readPast();
     readMask();
     readLengths();
-    updateCache(); // once everything is checked
+    updateCache(ctx_, kPastKey, kPastValue, k_, v_); // once everything is checked
     attend();
   }
 
@@ -87,10 +81,7 @@ private:
   void checkPresence() const {
     for (Input input : {kQuery, kKey, kValue})
       ctx_.required(input.index, input.name);
-    if (past_ != has(kPastValue))
-      refuseInput(past_ ? kPastValue.name : kPastKey.name,
-                  std::string("missing, expected as input '") +
-                      (past_ ? kPastKey.name : kPastValue.name) + "' is there");
+    expectTogether(ctx_, kPastKey, kPastValue);
     if (past_ && external_)
       refuseInput(kNonpad.name,
                   "given together with input 'past_key', expected only one of the two");
@@ -178,20 +169,6 @@ private:
                    {batch_, kvHeads_, pastRows_, valueWidth}, kPastValue.name);
   }
 
-  // Keys and values become past followed by new.
-  void updateCache() {
-    if (past_) {
-      k_ = appendToPast(ctx_, ctx_.input(kPastKey.index), k_, "k_cache",
-                        ctx_.outputName(kPresentKey));
-      v_ = appendToPast(ctx_, ctx_.input(kPastValue.index), v_, "v_cache",
-                        ctx_.outputName(kPresentValue));
-    }
-    if (ctx_.wants(kPresentKey))
-      ctx_.set(kPresentKey, k_);
-    if (ctx_.wants(kPresentValue))
-      ctx_.set(kPresentValue, v_);
-  }
-
   // A bool mask hides, a float mask is added. Ranks 1 to 4, aligned at the end; columns may be
   // missing: those are hidden.
   void readMask() {
@@ -215,15 +192,7 @@ private:
     if (!external_)
       return;
     expectType(ctx_, kNonpad, DType::kI64);
-    const ValueId lengths = checkedInput(ctx_, kNonpad, {batch_});
-    ir::CheckLengths check;
-    check.item = "input 'nonpad_kv_seqlen'";
-    check.limit = rows_;
-    keyLen_ = ctx_.add(check, {lengths}, "key_lengths");
-  }
-
-  ValueId as(DType type, ValueId x, const char *suffix) {
-    return ctx_.b.fact(x).dtype == type ? x : ctx_.add(ir::Cast{type}, {x}, suffix);
+    keyLen_ = keyCounts(ctx_, kNonpad, batch_, rows_);
   }
 
   void attend() {
@@ -231,9 +200,9 @@ private:
     const DType wide = widerType(type_, valueType_);
     const bool casts = wide != type_;
     ir::SdpaParts parts;
-    parts.q = as(wide, q_, "q_cast");
-    parts.k = as(wide, k_, "k_cast");
-    parts.v = as(wide, v_, "v_cast");
+    parts.q = asType(ctx_, q_, wide, "q_cast");
+    parts.k = asType(ctx_, k_, wide, "k_cast");
+    parts.v = asType(ctx_, v_, wide, "v_cast");
     parts.bias = bias_;
     parts.mask = mask_;
     parts.keyLen = keyLen_;

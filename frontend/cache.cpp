@@ -15,9 +15,7 @@ int64_t rowAxis(const ImportContext &ctx, int rank) {
   const int64_t axis = ctx.attrs.integer("axis", -2);
   const int64_t normal = axis < 0 ? axis + rank : axis;
   if (normal < 1 || normal >= rank)
-    refuseAttribute("axis", "value " + std::to_string(axis) +
-                                ", expected an axis behind the batch of rank " +
-                                std::to_string(rank));
+    refuseValue("axis", axis, "an axis behind the batch of rank " + std::to_string(rank));
   return normal;
 }
 

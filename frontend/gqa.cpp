@@ -1,7 +1,6 @@
 // com.microsoft.GroupQueryAttention. What its lengths mean stands with ir::CacheLengths; its kernel
 // checks their values before anything else runs. Here: shapes, types and attributes, and the
 // wiring.
-#include "frontend/input_checks.h"
 #include "frontend/qkv.h"
 #include "ir/build_sdpa.h"
 
@@ -30,8 +29,6 @@ constexpr Input kQueryNorm{14, "q_norm_weight"};
 constexpr Input kKeyNorm{15, "k_norm_weight"};
 constexpr Input kQuerySeqlens{16, "query_seqlens"};
 
-enum Output { kOut, kPresentKey, kPresentValue, kScores };
-
 struct GqaAttributes {
   int64_t heads, kvHeads;
   float scale, softcap;
@@ -46,14 +43,14 @@ struct GqaAttributes {
 bool zeroOrOne(const Attributes &attrs, const char *name, int64_t otherwise) {
   const int64_t value = attrs.integer(name, otherwise);
   if (value != 0 && value != 1)
-    refuseAttribute(name, "value " + std::to_string(value) + ", expected 0 or 1");
+    refuseValue(name, value, "0 or 1");
   return value == 1;
 }
 
 int64_t positive(const Attributes &attrs, const char *name) {
   const int64_t value = attrs.requiredInteger(name);
   if (value < 1)
-    refuseAttribute(name, "value " + std::to_string(value) + ", expected at least 1");
+    refuseValue(name, value, "at least 1");
   return value;
 }
 
@@ -95,29 +92,23 @@ void checkQuantAttributes(const Attributes &attrs, const GqaAttributes &a) {
     refuseAttribute("v_quant_type",
                     "value '" + valueType + "', expected k_quant_type's '" + a.quantType + "'");
   if (a.quantised() && a.cacheBits != 4 && a.cacheBits != 8)
-    refuseAttribute("kv_cache_bit_width",
-                    "value " + std::to_string(a.cacheBits) + ", expected 4 or 8");
+    refuseValue("kv_cache_bit_width", a.cacheBits, "4 or 8");
 }
 
 void checkAttributes(const ImportContext &ctx, const GqaAttributes &a) {
   if (a.heads % a.kvHeads != 0)
-    refuseAttribute("kv_num_heads", "value " + std::to_string(a.kvHeads) +
-                                        ", expected a divisor of num_heads " +
-                                        std::to_string(a.heads));
+    refuseValue("kv_num_heads", a.kvHeads, "a divisor of num_heads " + std::to_string(a.heads));
   if (!a.causal && a.window != -1)
-    refuseAttribute("local_window_size",
-                    "value " + std::to_string(a.window) + ", expected -1 where causal is 0");
+    refuseValue("local_window_size", a.window, "-1 where causal is 0");
   if (a.scoreMode < 0 || a.scoreMode > 2)
-    refuseAttribute("qk_output", "value " + std::to_string(a.scoreMode) + ", expected 0, 1 or 2");
+    refuseValue("qk_output", a.scoreMode, "0, 1 or 2");
   if (a.scoreMode != 0 && !ctx.wants(kScores))
-    refuseAttribute("qk_output", "value " + std::to_string(a.scoreMode) +
-                                     ", expected 0 where output 'output_qk' is not connected");
+    refuseValue("qk_output", a.scoreMode, "0 where output 'output_qk' is not connected");
   if (a.windowedCache && a.window <= 0)
-    refuseAttribute("sliding_window_cache",
-                    "value 1, expected 0 where local_window_size is " + std::to_string(a.window));
+    refuseValue("sliding_window_cache", 1,
+                "0 where local_window_size is " + std::to_string(a.window));
   if (a.windowedCache && a.scoreMode != 0)
-    refuseAttribute("qk_output", "value " + std::to_string(a.scoreMode) +
-                                     ", expected 0 where sliding_window_cache is 1");
+    refuseValue("qk_output", a.scoreMode, "0 where sliding_window_cache is 1");
   checkQuantAttributes(ctx.attrs, a);
 }
 
@@ -148,13 +139,6 @@ private:
   bool has(Input input) const { return ctx_.has(input.index); }
   bool borrowed() const { return newRows_.is(0); } // another layer's cache, nothing to write
 
-  void requireTogether(Input a, Input b) const {
-    if (has(a) != has(b))
-      refuseInput(has(a) ? b.name : a.name, "missing, expected as input '" +
-                                                std::string(has(a) ? a.name : b.name) +
-                                                "' is there");
-  }
-
   // `why` asks for an input or output that is not there.
   void need(bool there, Input input, const std::string &why) const {
     if (!there)
@@ -171,10 +155,10 @@ private:
     ctx_.required(kQuery.index, kQuery.name);
     ctx_.required(kSeqlens.index, kSeqlens.name);
     ctx_.required(kTotal.index, kTotal.name);
-    requireTogether(kKey, kValue);
-    requireTogether(kPastKey, kPastValue);
-    requireTogether(kCos, kSin);
-    requireTogether(kQueryNorm, kKeyNorm);
+    expectTogether(ctx_, kKey, kValue);
+    expectTogether(ctx_, kPastKey, kPastValue);
+    expectTogether(ctx_, kCos, kSin);
+    expectTogether(ctx_, kQueryNorm, kKeyNorm);
     if (ctx_.wants(kPresentKey) != ctx_.wants(kPresentValue))
       needPresent("the other one");
     need(!a_.rotary || has(kCos), kCos, "do_rotary = 1");
@@ -192,7 +176,7 @@ private:
       need(past_, kPastKey, "input 'query_seqlens'");
       needPresent("input 'query_seqlens'");
       if (!a_.causal)
-        refuseAttribute("causal", "value 0, expected 1 with input 'query_seqlens'");
+        refuseValue("causal", 0, "1 with input 'query_seqlens'");
     }
   }
 
@@ -376,9 +360,7 @@ private:
     // In no schema, but exporters write it for what the caches say anyway.
     const int64_t width = ctx_.attrs.integer("rotary_embedding_dim", 0);
     if (width != 0 && rotated.isConstant() && !rotated.is(width))
-      refuseAttribute("rotary_embedding_dim", "value " + std::to_string(width) +
-                                                  ", expected twice the width of cos_cache, " +
-                                                  rotated.str());
+      refuseValue("rotary_embedding_dim", width, "twice the width of cos_cache, " + rotated.str());
     cos_ = ctx_.input(kCos.index);
     sin_ = checkedInput(ctx_, kSin, {shape[0], shape[1]});
     cosRows_ = shape[0];
@@ -476,8 +458,8 @@ private:
     readsPast_ = past_ && (a_.windowedCache || borrowed());
     keys_ = past_ ? pastKey_ : k_;
     values_ = past_ ? pastValue_ : v_;
-    if (!past_ ||
-        readsPast_) // without a past it is a first prompt, always: the new rows are the cache
+    // Without a past it is a first prompt, always: the new rows are the cache.
+    if (!past_ || readsPast_)
       return;
     keys_ = written(pastKey_, k_, kPresentKey);
     values_ = written(pastValue_, v_, kPresentValue);

@@ -12,6 +12,19 @@ void refuseAttribute(llvm::StringRef name, const std::string &fault) {
   throw Error(fault).at("attribute '" + name.str() + "'");
 }
 
+void refuseValue(llvm::StringRef attribute, int64_t value, const std::string &expected) {
+  refuseAttribute(attribute, "value " + std::to_string(value) + ", expected " + expected);
+}
+
+void expectTogether(const ImportContext &ctx, Input a, Input b) {
+  if (ctx.has(a.index) == ctx.has(b.index))
+    return;
+  const Input &given = ctx.has(a.index) ? a : b;
+  const Input &missing = ctx.has(a.index) ? b : a;
+  refuseInput(missing.name,
+              std::string("missing, expected as input '") + given.name + "' is there");
+}
+
 void expectType(const ImportContext &ctx, Input input, DType type) {
   const DType found = ctx.fact(input.index).dtype;
   if (found != type)

@@ -1,7 +1,6 @@
 // com.microsoft.MultiHeadAttention: separate, packed and projected inputs, padding masks, past and
 // present.
 #include "frontend/attention.h"
-#include "frontend/input_checks.h"
 #include "frontend/qkv.h"
 #include "ir/build_sdpa.h"
 
@@ -23,8 +22,6 @@ constexpr Input kPastValue{7, "past_value"};
 constexpr Input kPastLength{8, "past_sequence_length"};
 constexpr Input kIndirection{9, "cache_indirection"};
 
-enum Output { kOut, kPresentKey, kPresentValue, kScores };
-
 constexpr float kDefaultFilter = -10000.0f;
 
 std::string shapeText(const ImportContext &ctx, Input input) {
@@ -45,7 +42,7 @@ public:
     readPast();
     readPadding();
     readAttentionBias();
-    updateCache(); // once everything is checked
+    updateCache(ctx_, kPastKey, kPastValue, k_, v_); // once everything is checked
     attend();
   }
 
@@ -54,7 +51,7 @@ private:
 
   void checkAttributes() const {
     if (heads_ < 1)
-      refuseAttribute("num_heads", "value " + std::to_string(heads_) + ", expected at least 1");
+      refuseValue("num_heads", heads_, "at least 1");
     const float filter = ctx_.attrs.real("mask_filter_value", kDefaultFilter);
     if (filter != kDefaultFilter)
       refuseAttribute("mask_filter_value", "value " + std::to_string(filter) +
@@ -67,10 +64,7 @@ private:
     for (Input input : {kPastLength, kIndirection})
       if (has(input))
         refuseInput(input.name, "given, expected none: caches are not shared between beams");
-    if (past_ != has(kPastValue))
-      refuseInput(past_ ? kPastValue.name : kPastKey.name,
-                  std::string("missing, expected as input '") +
-                      (past_ ? kPastKey.name : kPastValue.name) + "' is there");
+    expectTogether(ctx_, kPastKey, kPastValue);
   }
 
   // q_, k_, v_ [B, rows, heads, H], save for keys and values that come with heads first.
@@ -201,20 +195,6 @@ private:
                    {batch_, Dim(heads_), pastRows_, valueSize_}, kPastValue.name);
   }
 
-  // Keys and values become past followed by new.
-  void updateCache() {
-    if (past_) {
-      k_ = appendToPast(ctx_, ctx_.input(kPastKey.index), k_, "k_cache",
-                        ctx_.outputName(kPresentKey));
-      v_ = appendToPast(ctx_, ctx_.input(kPastValue.index), v_, "v_cache",
-                        ctx_.outputName(kPresentValue));
-    }
-    if (ctx_.wants(kPresentKey))
-      ctx_.set(kPresentKey, k_);
-    if (ctx_.wants(kPresentValue))
-      ctx_.set(kPresentValue, v_);
-  }
-
   // (B): valid keys. (B, T): 0 hides. (B, L): the same for the new keys, behind a past that is all
   // visible.
   void readPadding() {
@@ -222,8 +202,10 @@ private:
       return;
     expectType(ctx_, kPadding, DType::kI32);
     const ir::Shape shape = ctx_.fact(kPadding.index).shape;
-    if (shape.size() == 1)
-      return readKeyCounts();
+    if (shape.size() == 1) {
+      keyLen_ = keyCounts(ctx_, kPadding, batch_, rows_);
+      return;
+    }
     if (shape.size() != 2)
       refuseInput(kPadding.name, shapeText(ctx_, kPadding) + ", expected [" + batch_.str() +
                                      "] or [" + batch_.str() + ", " + rows_.str() + "]");
@@ -244,14 +226,6 @@ private:
       return columns;
     const Dim missing = Dim::min(Dim::max(rows_ - columns, 0), 1);
     return rows_ - pastRows_ * missing;
-  }
-
-  void readKeyCounts() {
-    const ValueId counts = checkedInput(ctx_, kPadding, {batch_});
-    ir::CheckLengths check;
-    check.item = "input 'key_padding_mask'";
-    check.limit = rows_;
-    keyLen_ = ctx_.add(check, {counts}, "key_lengths");
   }
 
   ValueId behindVisiblePast(ValueId visible, const Dim &pastColumns) {

@@ -36,7 +36,7 @@ template <bool Log> void importCoercedSoftmax(ImportContext &ctx) {
 
 void expectFloatStash(const ImportContext &ctx) {
   if (const int64_t stash = ctx.attrs.integer("stash_type", 1); stash != 1)
-    refuseAttribute("stash_type", "value " + std::to_string(stash) + ", expected 1 (float)");
+    refuseValue("stash_type", stash, "1 (float)");
 }
 
 void importRmsNorm(ImportContext &ctx) {

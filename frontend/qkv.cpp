@@ -1,7 +1,5 @@
 #include "frontend/qkv.h"
 
-#include "frontend/input_checks.h"
-
 namespace engine::frontend {
 
 using ir::Dim;
@@ -24,8 +22,8 @@ ValueId mergeHeads(ImportContext &ctx, ValueId x, llvm::StringRef suffix, llvm::
                     name);
 }
 
-ValueId appendToPast(ImportContext &ctx, ValueId past, ValueId update, llvm::StringRef suffix,
-                     llvm::StringRef name) {
+static ValueId appendToPast(ImportContext &ctx, ValueId past, ValueId update,
+                            llvm::StringRef suffix, llvm::StringRef name) {
   constexpr int kRows = 2;
   ir::KvWrite op;
   op.axis = kRows;
@@ -33,6 +31,25 @@ ValueId appendToPast(ImportContext &ctx, ValueId past, ValueId update, llvm::Str
   op.capacity = op.offset + ctx.b.fact(update).shape[kRows];
   op.tail = ir::KvTail::kKeep;
   return ctx.b.add1(op, {past, update}, suffix, name);
+}
+
+void updateCache(ImportContext &ctx, Input pastKey, Input pastValue, ValueId &k, ValueId &v) {
+  if (ctx.has(pastKey.index)) {
+    k = appendToPast(ctx, ctx.input(pastKey.index), k, "k_cache", ctx.outputName(kPresentKey));
+    v = appendToPast(ctx, ctx.input(pastValue.index), v, "v_cache", ctx.outputName(kPresentValue));
+  }
+  if (ctx.wants(kPresentKey))
+    ctx.set(kPresentKey, k);
+  if (ctx.wants(kPresentValue))
+    ctx.set(kPresentValue, v);
+}
+
+ValueId keyCounts(ImportContext &ctx, Input input, const Dim &batch, const Dim &rows) {
+  const ValueId counts = checkedInput(ctx, input, {batch});
+  ir::CheckLengths check;
+  check.item = std::string("input '") + input.name + "'";
+  check.limit = rows;
+  return ctx.add(check, {counts}, "key_lengths");
 }
 
 ValueId sliceAxis(ImportContext &ctx, ValueId x, int64_t axis, const Dim &start, const Dim &length,

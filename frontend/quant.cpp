@@ -36,7 +36,7 @@ void importDequantize(ImportContext &ctx) {
   op.to = outputType(ctx);
   op.blockSize = ctx.attrs.integer("block_size", 0);
   if (op.blockSize < 0)
-    refuseAttribute("block_size", "value " + std::to_string(op.blockSize) + ", expected 0 or more");
+    refuseValue("block_size", op.blockSize, "0 or more");
   // One scale for all needs no axis, and the default one may lie outside x then.
   const bool perTensor = op.blockSize == 0 && ir::product(ctx.fact(1).shape).is(1);
   op.axis = perTensor ? 0 : axisAttribute(ctx, 1, ctx.fact(0).rank());
@@ -51,7 +51,7 @@ void expectOneOf(int64_t value, llvm::ArrayRef<int64_t> allowed, const char *att
   std::string expected;
   for (int64_t one : allowed)
     expected += (expected.empty() ? "" : ", ") + std::to_string(one);
-  refuseAttribute(attribute, "value " + std::to_string(value) + ", expected one of " + expected);
+  refuseValue(attribute, value, "one of " + expected);
 }
 
 void importMatMulNBits(ImportContext &ctx) {
@@ -67,8 +67,7 @@ void importMatMulNBits(ImportContext &ctx) {
   expectOneOf(op.blockSize, {16, 32, 64, 128, 256}, "block_size");
   expectOneOf(op.accuracyLevel, {0, 1, 2, 3, 4}, "accuracy_level");
   if (const int64_t layout = ctx.attrs.integer("weight_prepacked", 0); layout != 0)
-    refuseAttribute("weight_prepacked", "value " + std::to_string(layout) +
-                                            ", expected 0: weights in the operator's own layout");
+    refuseValue("weight_prepacked", layout, "0: weights in the operator's own layout");
   if (ctx.has(4))
     refuseInput("g_idx", "given, expected none: it is deprecated");
   ctx.emit(op, {a, b, scales, ctx.input(3), ctx.input(5)});
@@ -85,8 +84,7 @@ void importGatherBlockQuantized(ImportContext &ctx) {
   op.blockSize = ctx.attrs.integer("block_size", 128);
   expectOneOf(op.bits, {4, 8}, "bits");
   if (op.blockSize < 16 || (op.blockSize & (op.blockSize - 1)) != 0)
-    refuseAttribute("block_size",
-                    "value " + std::to_string(op.blockSize) + ", expected a power of 2 from 16 on");
+    refuseValue("block_size", op.blockSize, "a power of 2 from 16 on");
   const auto axis = [&](const char *name, int64_t otherwise, int64_t expected) {
     const int64_t given = axisInRange(ctx.attrs.integer(name, otherwise), rank,
                                       std::string("attribute '") + name + "'");

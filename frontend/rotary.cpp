@@ -1,6 +1,5 @@
 // RotaryEmbedding of both domains: the same rotation, with inputs in another order and rules of
 // their own.
-#include "frontend/input_checks.h"
 #include "frontend/qkv.h"
 
 namespace engine::frontend {
@@ -30,7 +29,7 @@ struct Rotary {
 std::optional<int64_t> headsAttribute(const ImportContext &ctx) {
   const int64_t heads = ctx.attrs.integer("num_heads", 0);
   if (heads < 0)
-    refuseAttribute("num_heads", "value " + std::to_string(heads) + ", expected at least 0");
+    refuseValue("num_heads", heads, "at least 0");
   return heads == 0 ? std::optional<int64_t>() : heads;
 }
 
@@ -38,8 +37,7 @@ Rotary readFourAxes(ImportContext &ctx, const RotaryInputs &in) {
   const ir::Shape shape = ctx.fact(in.x.index).shape;
   const std::optional<int64_t> heads = headsAttribute(ctx);
   if (heads && shape[1].isConstant() && !shape[1].is(*heads))
-    refuseAttribute("num_heads", "value " + std::to_string(*heads) + ", expected " +
-                                     shape[1].str() + " as input '" + in.x.name + "' has");
+    refuseValue("num_heads", *heads, shape[1].str() + " as input '" + in.x.name + "' has");
   return {ctx, in, shape[0], shape[2], shape[1], shape[3], false};
 }
 
@@ -70,14 +68,12 @@ int64_t rotatedChannels(const Rotary &r) {
   if (asked == 0 && !headSize)
     refuseInput(r.in.x.name, "head size " + r.headSize.str() + ", expected a number");
   const int64_t channels = asked != 0 ? asked : *headSize;
-  const std::string value = "value " + std::to_string(channels);
   if (channels < 0 || (headSize && channels > *headSize))
-    refuseAttribute("rotary_embedding_dim",
-                    value + ", expected at most the head size " + r.headSize.str());
+    refuseValue("rotary_embedding_dim", channels, "at most the head size " + r.headSize.str());
   if (channels % 2 == 0)
     return channels;
   if (asked != 0)
-    refuseAttribute("rotary_embedding_dim", value + ", expected an even number");
+    refuseValue("rotary_embedding_dim", channels, "an even number");
   refuseInput(r.in.x.name, "head size " + std::to_string(channels) + ", expected an even number");
 }
 
@@ -155,7 +151,7 @@ void importOnnxRotary(ImportContext &ctx) { importRotary(ctx, kOnnxInputs, false
 void importMicrosoftRotary(ImportContext &ctx) {
   ctx.required(kMicrosoftInputs.positions.index, kMicrosoftInputs.positions.name);
   if (const int64_t packed = ctx.attrs.integer("is_packed_batching", 0); packed != 0)
-    refuseAttribute("is_packed_batching", "value " + std::to_string(packed) + ", expected 0");
+    refuseValue("is_packed_batching", packed, "0");
   if (const float scale = ctx.attrs.real("scale", 1.0f); scale != 1.0f)
     refuseAttribute("scale", "value " + std::to_string(scale) + ", expected 1");
   importRotary(ctx, kMicrosoftInputs, true);

@@ -91,8 +91,7 @@ void importFlatten(ImportContext &ctx) {
   const int64_t rank = static_cast<int64_t>(shape.size());
   const int64_t given = ctx.attrs.integer("axis", 1);
   if (given < -rank || given > rank)
-    refuseAttribute("axis", "value " + std::to_string(given) + ", expected -" +
-                                std::to_string(rank) + " to " + std::to_string(rank));
+    refuseValue("axis", given, "-" + std::to_string(rank) + " to " + std::to_string(rank));
   const int64_t axis = given < 0 ? given + rank : given;
   const llvm::ArrayRef<Dim> dims = shape;
   emitReshape(ctx, {ir::product(dims.take_front(axis)), ir::product(dims.drop_front(axis))});
@@ -332,8 +331,7 @@ Dims splitParts(const ImportContext &ctx, const Dim &length) {
     parts.append(given->begin(), given->end());
   } else {
     if (count < std::max<int64_t>(outputs, 1))
-      refuseAttribute("num_outputs", "value " + std::to_string(count) + ", expected the " +
-                                         std::to_string(outputs) + " outputs of the node");
+      refuseValue("num_outputs", count, "the " + std::to_string(outputs) + " outputs of the node");
     return equalParts(ctx, length, count);
   }
   if (static_cast<int64_t>(parts.size()) < outputs)
@@ -433,7 +431,7 @@ void importConstantOfShape(ImportContext &ctx) {
 
 void importRange(ImportContext &ctx) {
   if (const int64_t stash = ctx.attrs.integer("stash_type", 1); stash != 1)
-    refuseAttribute("stash_type", "value " + std::to_string(stash) + ", expected 1");
+    refuseValue("stash_type", stash, "1");
   ctx.emit(ir::Range{},
            {ctx.required(0, "start"), ctx.required(1, "limit"), ctx.required(2, "delta")});
 }
