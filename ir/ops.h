@@ -377,7 +377,7 @@ struct ApplyRope {
   }
 };
 
-// cache' of GroupQueryAttention's bookkeeping, checked before anything is touched (semantics.md 0 rule 5 and 1.3). i64 [B] each.
+// GroupQueryAttention's bookkeeping of its cache, checked before anything is touched. i64 [B] each.
 //   T_b = seqlens[b] + 1; first prompt iff S == total (and neither query_seqlens nor a windowed cache)
 //   queryStart  0 on a first prompt, else T_b - Q_b      queryLen   Q_b = query_seqlens[b], S without
 //   keyLen      key rows that Sdpa sees                  writeStart first row that KvWrite writes
@@ -423,8 +423,8 @@ struct KvWrite {
   }
 };
 
-// The windowed cache's step (semantics.md 0.3): from the `split` resident rows followed by the new rows, keeps the last L(T), T = keyStart +
-// split + len, at the front of cache' [B, K, C, H]; rows behind them are unspecified.
+// The windowed cache's step: of the `split` resident rows followed by the new rows, keeps the last residentRows(T)
+// (kernels/windowed_cache.h), T = keyStart + split + len, at the front of cache' [B, K, C, H]; rows behind them are unspecified.
 // split, keyStart, len i64 [B] as CacheLengths gives them.
 struct KvEvict {
   int64_t window = 0;

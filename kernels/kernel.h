@@ -1,5 +1,5 @@
 // What a backend is: an ordered table of kernel rows. For each node the first row without an objection is taken; the
-// reference rows come last and never object (design.md, section 4).
+// reference rows come last and never object (design.md, section 3).
 #pragma once
 
 #include "ir/graph.h"

@@ -1,5 +1,5 @@
 // Kernel selection: for each node the rows of a backend without an objection, in the table's order, and the sentences of
-// those that object (design.md, section 4).
+// those that object (design.md, section 3).
 #pragma once
 
 #include "kernels/kernel.h"

@@ -52,11 +52,16 @@ void addRunOptions(CLI::App &app, RunFlags &flags) {
   app.add_option("--stop-after", flags.stopAfter, "the last pass to run");
 }
 
-std::string passNames() {
-  std::string names = "import";
-  for (const lowering::Pass &pass : lowering::passes())
-    names += std::string(", ") + pass.name;
-  return names;
+// One line a pass, in order.
+std::string passTable() {
+  constexpr size_t kNameColumn = 16;
+  std::string text = "Passes, in order:";
+  for (const lowering::Pass &pass : lowering::passes()) {
+    std::string line = std::string("  ") + pass.name;
+    line.resize(std::max(line.size() + 1, kNameColumn), ' ');
+    text += "\n" + line + pass.summary;
+  }
+  return text;
 }
 
 // One object holds the options of all commands; the chosen command's function gets its own.
@@ -137,9 +142,10 @@ private:
     CLI::App *sub =
         app_.add_subcommand("dump", "print a model as text, and what stands in its way");
     addLoadOptions(*sub, dump_);
-    sub->add_option("--after", dump_.after, "the state after this pass: " + passNames());
+    sub->add_option("--after", dump_.after, "the state after this pass (import: before all)");
     sub->add_flag("--json", dump_.json, "as JSON");
     sub->add_flag("--summary", dump_.summary, "counts of operators, parameters and bytes");
+    sub->footer(passTable());
     sub->callback([this] { chosen_ = [this] { return dump(dump_); }; });
   }
 

@@ -1,6 +1,6 @@
 """A float64 numpy reference of the attention operators and of what stands next to them.
 
-It follows docs/semantics.md rule by rule and knows nothing of the engine. All arithmetic is
+It is written from what the operators mean and knows nothing of the engine. All arithmetic is
 float64; results are float64 except for caches, which keep the type they are stored in. An input
 that the rules forbid raises `Refused`.
 """
