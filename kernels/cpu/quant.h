@@ -21,8 +21,23 @@ struct QuantFormat {
   float middle() const { return static_cast<float>(int64_t{1} << (bits - 1)); }
 };
 
-// --- Exact: rows become f32
-// ------------------------------------------------------------------------------
+// Rows of weights and rows of activations are multiplied in tiles of up to so many.
+inline constexpr int kQuantRows = 4;
+inline constexpr int kQuantColumns = 4;
+
+// Rows of weights: the columns of a result.
+struct QuantTile {
+  QuantFormat format;
+  int rows, columns;
+  const uint8_t *codes[kQuantColumns];
+  const float *scales[kQuantColumns]; // one for each block
+  const float *zeros[kQuantColumns];  // null: the middle; for all columns or none
+  float *y;                           // of row 0 and column 0
+  int64_t yStride;
+};
+
+// --- Exact: codes become f32
+// -------------------------------------------------------------------------------
 
 struct QuantOps {
   // Bytes whose codes are unpacked at a time, where a block has as many: of their codes come first
@@ -31,6 +46,8 @@ struct QuantOps {
   // paddedDepth() values (code - zero) * scale, in that order; `zeros` may be null: the middle.
   void (*dequantize)(const QuantFormat &format, const uint8_t *codes, const float *scales,
                      const float *zeros, float *values);
+  // The tile's rows of x are in that order too, xStride elements apart.
+  void (*multiply)(const QuantTile &tile, const float *x, int64_t xStride);
 };
 
 const QuantOps &quantOps(Isa isa);
@@ -45,8 +62,6 @@ void orderAsCodes(const QuantFormat &format, int64_t lanes, const float *ordered
 
 inline constexpr int64_t kChunkBytes = 64;
 inline constexpr int64_t kChunkLanes = 16;
-inline constexpr int kInt8Rows = 4;
-inline constexpr int kInt8Columns = 4;
 
 // Chunks of 64 bytes of a row of codes.
 inline int64_t chunksOf(const QuantFormat &format) {
@@ -62,22 +77,10 @@ struct Int8Row {
   int32_t *sums; // [chunks][16]
 };
 
-// Up to kInt8Columns rows of weights times up to kInt8Rows rows of activations.
-struct Int8Tile {
-  QuantFormat format;
-  int rows, columns;
-  const Int8Row *x;
-  const uint8_t *codes[kInt8Columns];
-  const float *scales[kInt8Columns];
-  const float *zeros[kInt8Columns]; // null: the middle; for all of them or none
-  float *y;                         // of row 0 and column 0
-  int64_t yStride;
-};
-
 struct Int8Ops {
   // `x` has paddedDepth() elements rounded up to a multiple of 64 * planes, zeros behind `depth`.
   void (*quantize)(const QuantFormat &format, bool hasZeros, const float *x, const Int8Row &row);
-  void (*multiply)(const Int8Tile &tile);
+  void (*multiply)(const QuantTile &tile, const Int8Row *x);
 };
 
 // Null where the instruction set has no product of bytes.

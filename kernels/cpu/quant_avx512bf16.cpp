@@ -13,26 +13,30 @@ namespace {
 // --- Activations
 // ---------------------------------------------------------------------------------------
 
-// Lane l of a chunk belongs to block firstBlock + l / lanesPerBlock.
+// How blocks of at least four bytes, a power of two of them, share the lanes of chunks.
 struct Lanes {
-  int64_t perBlock;       // 1 to 16
   int64_t blocksPerChunk; // 1 to 16
-  int64_t chunksPerBlock; // 1, 2 or 4
+  int chunkShift;         // the block of a chunk's first lane is chunk << chunkShift ...
+  int blockShift;         // ... >> blockShift
+  __m512i block;          // for each lane the index of its block in the chunk
 };
+
+int log2Of(int64_t powerOfTwo) {
+  return __builtin_ctzll(static_cast<unsigned long long>(powerOfTwo));
+}
 
 Lanes lanesOf(const QuantFormat &f) {
   const int64_t bytes = f.blockBytes();
   if (bytes >= kChunkBytes)
-    return {kChunkLanes, 1, bytes / kChunkBytes};
-  return {bytes / 4, kChunkBytes / bytes, 1};
+    return {1, 0, log2Of(bytes / kChunkBytes), _mm512_setzero_si512()};
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const int lanesPerBlock = log2Of(bytes / 4);
+  return {kChunkBytes / bytes, log2Of(kChunkBytes / bytes), 0,
+          _mm512_srl_epi32(lane, _mm_cvtsi32_si128(lanesPerBlock))};
 }
 
-// For each lane the index of its block in the chunk.
-__m512i blockIndices(const Lanes &lanes) {
-  alignas(64) int32_t index[kChunkLanes];
-  for (int l = 0; l < kChunkLanes; ++l)
-    index[l] = static_cast<int32_t>(l / lanes.perBlock);
-  return _mm512_load_si512(index);
+int64_t firstBlockOf(const Lanes &lanes, int64_t chunk) {
+  return chunk << lanes.chunkShift >> lanes.blockShift;
 }
 
 // The largest magnitude of a block; NaN where an element is not finite.
@@ -75,7 +79,7 @@ void quantize(const QuantFormat &f, bool hasZeros, const float *x, const Int8Row
   for (int64_t chunk = 0; chunk < chunksOf(f); ++chunk) {
     alignas(64) int8_t codes[kChunkBytes * 4];
     float scales[kChunkLanes] = {};
-    const int64_t firstBlock = chunk * lanes.blocksPerChunk / lanes.chunksPerBlock;
+    const int64_t firstBlock = firstBlockOf(lanes, chunk);
     for (int64_t i = 0; i < chunkCodes; i += 16)
       _mm_store_si128(reinterpret_cast<__m128i *>(codes + i), _mm_setzero_si128());
     for (int64_t b = 0; b < lanes.blocksPerChunk && firstBlock + b < blocks; ++b) {
@@ -83,8 +87,9 @@ void quantize(const QuantFormat &f, bool hasZeros, const float *x, const Int8Row
       const float most = magnitudeOf(values, f.blockSize);
       const float inverse = most > 0 ? 127 / most : 0;
       scales[b] = most / 127;
-      const int64_t part = f.blockSize / lanes.chunksPerBlock;
-      const float *from = values + chunk % lanes.chunksPerBlock * part;
+      const int64_t part = f.blockSize >> lanes.blockShift;
+      const int64_t partsBefore = chunk - (firstBlock << lanes.blockShift);
+      const float *from = values + (lanes.blockShift ? partsBefore * part : 0);
       for (int64_t i = 0; i < part; i += 16)
         _mm_store_si128(reinterpret_cast<__m128i *>(codes + b * part + i),
                         quantized(from + i, inverse));
@@ -101,7 +106,7 @@ void quantize(const QuantFormat &f, bool hasZeros, const float *x, const Int8Row
     _mm512_storeu_si512(row.sums + chunk * kChunkLanes,
                         _mm512_mullo_epi32(sums, _mm512_set1_epi32(factor)));
     _mm512_storeu_ps(row.scales + chunk * kChunkLanes,
-                     _mm512_permutexvar_ps(blockIndices(lanes), _mm512_loadu_ps(scales)));
+                     _mm512_permutexvar_ps(lanes.block, _mm512_loadu_ps(scales)));
   }
 }
 
@@ -122,11 +127,11 @@ template <int bits> __m512i planeOf(__m512i codes, int plane) {
   return _mm512_and_si512(plane == 0 ? codes : _mm512_srli_epi16(codes, plane * bits), mask);
 }
 
-constexpr int64_t kPrefetchBytes = 2048;
+constexpr int64_t kPrefetchBytes = 8192;
 
 template <int bits, int rows, int columns, bool hasZeros>
-__attribute__((always_inline)) inline void addChunk(const Int8Tile &t, int64_t chunk,
-                                                    const Chunk &c, __m512i index,
+__attribute__((always_inline)) inline void addChunk(const QuantTile &t, const Int8Row *rowsOfX,
+                                                    int64_t chunk, const Chunk &c, __m512i index,
                                                     __m512 (&sum)[rows][columns]) {
   constexpr int kPlanes = 8 / bits;
   __m512i w[columns][kPlanes];
@@ -135,7 +140,7 @@ __attribute__((always_inline)) inline void addChunk(const Int8Tile &t, int64_t c
   for (int j = 0; j < columns; ++j) {
     const uint8_t *from = t.codes[j] + chunk * kChunkBytes;
     const __m512i codes = _mm512_maskz_loadu_epi8(c.bytes, from);
-    _mm_prefetch(reinterpret_cast<const char *>(from) + kPrefetchBytes, _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char *>(from) + kPrefetchBytes, _MM_HINT_T1);
 #pragma GCC unroll 4
     for (int p = 0; p < kPlanes; ++p)
       w[j][p] = planeOf<bits>(codes, p);
@@ -147,9 +152,9 @@ __attribute__((always_inline)) inline void addChunk(const Int8Tile &t, int64_t c
   }
 #pragma GCC unroll 4
   for (int m = 0; m < rows; ++m) {
-    const int8_t *x = t.x[m].codes + chunk * kChunkBytes * kPlanes;
-    const __m512i sums = _mm512_loadu_si512(t.x[m].sums + chunk * kChunkLanes);
-    const __m512 xScale = _mm512_loadu_ps(t.x[m].scales + chunk * kChunkLanes);
+    const int8_t *x = rowsOfX[m].codes + chunk * kChunkBytes * kPlanes;
+    const __m512i sums = _mm512_loadu_si512(rowsOfX[m].sums + chunk * kChunkLanes);
+    const __m512 xScale = _mm512_loadu_ps(rowsOfX[m].scales + chunk * kChunkLanes);
 #pragma GCC unroll 4
     for (int j = 0; j < columns; ++j) {
       __m512i dot = hasZeros ? _mm512_setzero_si512() : sums;
@@ -164,9 +169,9 @@ __attribute__((always_inline)) inline void addChunk(const Int8Tile &t, int64_t c
   }
 }
 
-template <int bits, int rows, int columns, bool hasZeros> void multiplyTile(const Int8Tile &t) {
+template <int bits, int rows, int columns, bool hasZeros>
+void multiplyTile(const QuantTile &t, const Int8Row *x) {
   const Lanes lanes = lanesOf(t.format);
-  const __m512i index = blockIndices(lanes);
   __m512 sum[rows][columns];
 #pragma GCC unroll 4
   for (int m = 0; m < rows; ++m)
@@ -178,14 +183,14 @@ template <int bits, int rows, int columns, bool hasZeros> void multiplyTile(cons
   Chunk c = {~__mmask64{0}, static_cast<__mmask16>((1u << lanes.blocksPerChunk) - 1), 0};
   int64_t chunk = 0;
   for (; chunk < whole; ++chunk) {
-    c.firstBlock = chunk * lanes.blocksPerChunk / lanes.chunksPerBlock;
-    addChunk<bits, rows, columns, hasZeros>(t, chunk, c, index, sum);
+    c.firstBlock = firstBlockOf(lanes, chunk);
+    addChunk<bits, rows, columns, hasZeros>(t, x, chunk, c, lanes.block, sum);
   }
   if (const int64_t rest = rowBytes % kChunkBytes; rest != 0) {
     c.bytes = (__mmask64{1} << rest) - 1;
-    c.firstBlock = chunk * lanes.blocksPerChunk / lanes.chunksPerBlock;
+    c.firstBlock = firstBlockOf(lanes, chunk);
     c.blocks = static_cast<__mmask16>((1u << (t.format.blocks() - c.firstBlock)) - 1);
-    addChunk<bits, rows, columns, hasZeros>(t, chunk, c, index, sum);
+    addChunk<bits, rows, columns, hasZeros>(t, x, chunk, c, lanes.block, sum);
   }
 #pragma GCC unroll 4
   for (int m = 0; m < rows; ++m)
@@ -194,23 +199,22 @@ template <int bits, int rows, int columns, bool hasZeros> void multiplyTile(cons
       t.y[m * t.yStride + j] = _mm512_reduce_add_ps(sum[m][j]);
 }
 
-template <int bits, int rows, int columns> void multiplyAny(const Int8Tile &t) {
+template <int bits, int rows, int columns> void multiplyAny(const QuantTile &t, const Int8Row *x) {
   if (t.zeros[0])
-    multiplyTile<bits, rows, columns, true>(t);
+    multiplyTile<bits, rows, columns, true>(t, x);
   else
-    multiplyTile<bits, rows, columns, false>(t);
+    multiplyTile<bits, rows, columns, false>(t, x);
 }
 
 // Whole tiles, and what is left of them one row or one column at a time.
-template <int bits> void multiplyBits(const Int8Tile &t) {
-  if (t.rows == kInt8Rows && t.columns == kInt8Columns)
-    return multiplyAny<bits, kInt8Rows, kInt8Columns>(t);
-  Int8Tile part = t;
-  if (t.columns == kInt8Columns) {
+template <int bits> void multiplyBits(const QuantTile &t, const Int8Row *x) {
+  if (t.rows == kQuantRows && t.columns == kQuantColumns)
+    return multiplyAny<bits, kQuantRows, kQuantColumns>(t, x);
+  QuantTile part = t;
+  if (t.columns == kQuantColumns) {
     for (int m = 0; m < t.rows; ++m) {
-      part.x = t.x + m;
       part.y = t.y + m * t.yStride;
-      multiplyAny<bits, 1, kInt8Columns>(part);
+      multiplyAny<bits, 1, kQuantColumns>(part, x + m);
     }
     return;
   }
@@ -219,20 +223,19 @@ template <int bits> void multiplyBits(const Int8Tile &t) {
     part.scales[0] = t.scales[j];
     part.zeros[0] = t.zeros[j];
     for (int m = 0; m < t.rows; ++m) {
-      part.x = t.x + m;
       part.y = t.y + m * t.yStride + j;
-      multiplyAny<bits, 1, 1>(part);
+      multiplyAny<bits, 1, 1>(part, x + m);
     }
   }
 }
 
-void multiply(const Int8Tile &t) {
+void multiply(const QuantTile &t, const Int8Row *x) {
   if (t.format.bits == 8)
-    multiplyBits<8>(t);
+    multiplyBits<8>(t, x);
   else if (t.format.bits == 4)
-    multiplyBits<4>(t);
+    multiplyBits<4>(t, x);
   else
-    multiplyBits<2>(t);
+    multiplyBits<2>(t, x);
 }
 
 constexpr Int8Ops kOps = {quantize, multiply};

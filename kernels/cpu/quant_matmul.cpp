@@ -150,14 +150,43 @@ protected:
     return call.result(0).dtype == DType::kF32 ? 0 : rows * op_.n;
   }
 
-  // Calls body(worker, first, end) with equal shares of the columns, in groups of `group`.
-  template <class Body> void forEachShare(int threads, int64_t group, const Body &body) const {
-    const int64_t groups = (op_.n + group - 1) / group;
+  // Bytes of a worker's scales and zero points of a tile's columns.
+  int64_t tileBytes() const { return 2 * kQuantColumns * Scratch::bytes<float>(format_.blocks()); }
+
+  // Calls body(tile, first row) for all tiles; the weights of a tile are still at hand for its next
+  // rows. `workers` are `workerBytes` apart, tileBytes() of which are used.
+  template <class Body>
+  void forEachTile(int threads, const WeightRows &weights, int64_t rows, const GemvMatrix<float> &y,
+                   char *workers, int64_t workerBytes, const Body &body) const {
+    const int64_t groups = (op_.n + kQuantColumns - 1) / kQuantColumns;
     const int64_t shares = std::clamp<int64_t>(op_.n * format_.rowBytes() / kGrain, 1,
                                                std::min<int64_t>(threads, groups));
-    parallelFor(shares, threads, [&](int64_t i) {
-      body(i, i * groups / shares * group, std::min((i + 1) * groups / shares * group, op_.n));
+    parallelFor(shares, threads, [&](int64_t share) {
+      for (int64_t group = share * groups / shares; group < (share + 1) * groups / shares;
+           ++group) {
+        const int64_t column = group * kQuantColumns;
+        QuantTile tile = tileOf(weights, column, workers + share * workerBytes);
+        tile.yStride = y.stride;
+        for (int64_t row = 0; row < rows; row += kQuantRows) {
+          tile.rows = static_cast<int>(std::min<int64_t>(kQuantRows, rows - row));
+          tile.y = y.data + row * y.stride + column;
+          body(tile, row);
+        }
+      }
     });
+  }
+
+  QuantTile tileOf(const WeightRows &weights, int64_t column, char *temp) const {
+    Scratch scratch(temp);
+    QuantTile tile;
+    tile.format = format_;
+    tile.columns = static_cast<int>(std::min<int64_t>(kQuantColumns, op_.n - column));
+    for (int j = 0; j < tile.columns; ++j) {
+      tile.codes[j] = weights.codes(column + j);
+      tile.scales[j] = weights.scales(column + j, scratch.take<float>(format_.blocks()));
+      tile.zeros[j] = weights.zeros(column + j, scratch.take<float>(format_.blocks()));
+    }
+    return tile;
   }
 
   const ir::QuantMatMul op_;
@@ -171,8 +200,7 @@ protected:
 class ExactQuantMatMul final : public QuantKernel {
 public:
   explicit ExactQuantMatMul(const KernelProblem &problem)
-      : QuantKernel(problem), quantOps_(quantOps(problem.options.isa)),
-        gemvOps_(gemvOps(problem.options.isa)) {}
+      : QuantKernel(problem), quantOps_(quantOps(problem.options.isa)) {}
 
   int64_t scratchBytes(const KernelCall &call) const override {
     const int64_t rows = std::min(rowsOf(call), kRowBlock);
@@ -197,31 +225,20 @@ private:
   // Up to so many rows each group of columns is multiplied as it is dequantised.
   static constexpr int64_t kFewRows = 12;
   static constexpr int64_t kPanelColumns = 128;
-  static constexpr int64_t kGroup = 4;
 
   static bool isFew(int64_t rows) { return rows <= kFewRows; }
 
-  // Values of a group of columns, scales and zero points of one.
+  // A row of x, or what a tile needs, or scales and zero points of one column.
   int64_t workerBytes() const {
-    return Scratch::bytes<float>(kGroup * format_.paddedDepth()) +
-           2 * Scratch::bytes<float>(format_.blocks());
+    return std::max(Scratch::bytes<float>(format_.paddedDepth()), tileBytes());
   }
 
-  struct Worker {
-    float *values, *scales, *zeros;
-  };
-  Worker worker(char *base, int64_t index) const {
-    Scratch scratch(base + index * workerBytes());
-    Worker w;
-    w.values = scratch.take<float>(kGroup * format_.paddedDepth());
-    w.scales = scratch.take<float>(format_.blocks());
-    w.zeros = scratch.take<float>(format_.blocks());
-    return w;
-  }
-
-  void dequantize(const WeightRows &weights, int64_t column, const Worker &w, float *values) const {
-    quantOps_.dequantize(format_, weights.codes(column), weights.scales(column, w.scales),
-                         weights.zeros(column, w.zeros), values);
+  void dequantize(const WeightRows &weights, int64_t column, char *temp, float *values) const {
+    Scratch scratch(temp);
+    float *scales = scratch.take<float>(format_.blocks());
+    float *zeros = scratch.take<float>(format_.blocks());
+    quantOps_.dequantize(format_, weights.codes(column), weights.scales(column, scales),
+                         weights.zeros(column, zeros), values);
   }
 
   void runBlock(const KernelCall &call, const WeightRows &weights, int64_t first,
@@ -244,7 +261,7 @@ private:
     const int threads = rows * op_.k >= kGrain ? call.threads : 1;
     const int64_t depth = format_.paddedDepth();
     parallelFor(rows, threads, [&](int64_t row, int index) {
-      float *values = worker(workers, index).values;
+      float *values = reinterpret_cast<float *>(workers + index * workerBytes());
       loadRow(call.operand(kX), first + row, depth, values);
       orderAsPlanes(format_, quantOps_.lanes, values, x + row * depth);
     });
@@ -253,25 +270,10 @@ private:
   void multiplyGroups(const KernelCall &call, const WeightRows &weights, int64_t rows,
                       const float *x, char *workers, const GemvMatrix<float> &y) const {
     const int64_t depth = format_.paddedDepth();
-    forEachShare(call.threads, kGroup, [&](int64_t index, int64_t begin, int64_t end) {
-      const Worker w = worker(workers, index);
-      for (int64_t column = begin; column < end; column += kGroup) {
-        GemvProblem p;
-        p.depth = depth;
-        p.columns = std::min(kGroup, end - column);
-        p.type = DType::kF32;
-        p.w = w.values;
-        p.wStride = depth;
-        for (int64_t j = 0; j < p.columns; ++j)
-          dequantize(weights, column + j, w, w.values + j * depth);
-        for (int64_t row = 0; row < rows; row += kGemvRows) {
-          p.rows = static_cast<int>(std::min<int64_t>(kGemvRows, rows - row));
-          p.x = {x + row * depth, depth};
-          p.y = {y.data + row * y.stride + column, y.stride};
-          gemvOps_.transposed(p);
-        }
-      }
-    });
+    forEachTile(call.threads, weights, rows, y, workers, workerBytes(),
+                [&](const QuantTile &tile, int64_t row) {
+                  quantOps_.multiply(tile, x + row * depth, depth);
+                });
   }
 
   // The operands of one panel: x, values [columns, depth] seen transposed, results.
@@ -309,7 +311,8 @@ private:
     for (int64_t first = 0; first < op_.n; first += kPanelColumns) {
       const int64_t columns = std::min(kPanelColumns, op_.n - first);
       parallelFor(columns, call.threads, [&](int64_t column, int index) {
-        dequantize(weights, first + column, worker(workers, index), values + column * depth);
+        dequantize(weights, first + column, workers + index * workerBytes(),
+                   values + column * depth);
       });
       Panel p = panel(rows, columns, {y.data + first, y.stride});
       p.x.data = x;
@@ -319,7 +322,6 @@ private:
   }
 
   const QuantOps &quantOps_;
-  const GemvOps &gemvOps_;
   OneDnnProduct product_;
 };
 
@@ -361,11 +363,8 @@ private:
     return Scratch::bytes<int8_t>(codes()) + Scratch::bytes<float>(chunks() * kChunkLanes) +
            Scratch::bytes<int32_t>(chunks() * kChunkLanes);
   }
-  // Scales and zero points of a tile's columns, or a row of x.
-  int64_t workerBytes() const {
-    return std::max(2 * kInt8Columns * Scratch::bytes<float>(format_.blocks()),
-                    Scratch::bytes<float>(codes()));
-  }
+  // What a tile needs, or a row of x.
+  int64_t workerBytes() const { return std::max(tileBytes(), Scratch::bytes<float>(codes())); }
 
   void runBlock(const KernelCall &call, const WeightRows &weights, int64_t first,
                 int64_t rows) const {
@@ -385,32 +384,9 @@ private:
       int8Ops_.quantize(format_, weights.hasZeros(), values, x[row]);
     });
     const GemvMatrix<float> y = resultRows(call.result(0), first, temp);
-    forEachShare(call.threads, kInt8Columns, [&](int64_t index, int64_t begin, int64_t end) {
-      multiply(weights, x, rows, begin, end, workers + index * workerBytes(), y);
-    });
+    forEachTile(call.threads, weights, rows, y, workers, workerBytes(),
+                [&](const QuantTile &tile, int64_t row) { int8Ops_.multiply(tile, x + row); });
     finishRows(call, first, rows, y);
-  }
-
-  void multiply(const WeightRows &weights, const Int8Row *x, int64_t rows, int64_t begin,
-                int64_t end, char *temp, const GemvMatrix<float> &y) const {
-    for (int64_t column = begin; column < end; column += kInt8Columns) {
-      Int8Tile tile;
-      tile.format = format_;
-      tile.columns = static_cast<int>(std::min<int64_t>(kInt8Columns, end - column));
-      Scratch scratch(temp);
-      for (int j = 0; j < tile.columns; ++j) {
-        tile.codes[j] = weights.codes(column + j);
-        tile.scales[j] = weights.scales(column + j, scratch.take<float>(format_.blocks()));
-        tile.zeros[j] = weights.zeros(column + j, scratch.take<float>(format_.blocks()));
-      }
-      tile.yStride = y.stride;
-      for (int64_t row = 0; row < rows; row += kInt8Rows) {
-        tile.rows = static_cast<int>(std::min<int64_t>(kInt8Rows, rows - row));
-        tile.x = x + row;
-        tile.y = y.data + row * y.stride + column;
-        int8Ops_.multiply(tile);
-      }
-    }
   }
 
   const Int8Ops &int8Ops_;
