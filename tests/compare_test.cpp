@@ -131,7 +131,7 @@ TEST_CASE("bundles: prefixes and plain names") {
   CHECK_THROWS_WITH_AS(sorted({{"x", floats({1})}, {"in:x", floats({1})}}),
                        doctest::Contains("two arrays"), Error);
   CHECK_THROWS_WITH_AS(sorted({{"ids", Tensor::of<int32_t>({1}, {1})}}),
-                       doctest::Contains("expected i64"), Error);
+                       doctest::Contains("expected int64"), Error);
   CHECK_THROWS_WITH_AS(sorted({{"in:x", Tensor::of<double>({1}, {1})}}),
                        doctest::Contains("--cast-inputs"), Error);
   CHECK(*sorted({{"in:x", Tensor::of<double>({1}, {1.5})}}, true).inputs["x"].as<float>() == 1.5f);
