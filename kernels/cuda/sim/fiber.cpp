@@ -6,11 +6,6 @@
 
 #include <sys/mman.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -48,19 +43,33 @@ engine_sim_switch:
 )");
 
 namespace engine::sim {
+namespace {
 
-StackPool::~StackPool() {
-  if (memory_)
-    munmap(memory_, static_cast<size_t>(count_) * kPitch);
+// Takes back what an address sanitizer thinks of memory that fibers have left for good.
+void forgetFrames([[maybe_unused]] char *memory, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(memory, bytes);
+#endif
+}
+
+} // namespace
+
+StackPool::~StackPool() { release(); }
+
+void StackPool::release() {
+  if (!memory_)
+    return;
+  for (int i = 0; i < count_; ++i)
+    forgetFrames(stack(i), kStackBytes);
+  munmap(memory_, static_cast<size_t>(count_) * kPitch);
+  memory_ = nullptr;
+  count_ = 0;
 }
 
 void StackPool::reserve(int count) {
   if (count <= count_)
     return;
-  if (memory_)
-    munmap(memory_, static_cast<size_t>(count_) * kPitch);
-  memory_ = nullptr;
-  count_ = 0;
+  release();
   const size_t bytes = static_cast<size_t>(count) * kPitch;
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -90,9 +99,7 @@ void switchContext(Context &from, Context &to, [[maybe_unused]] bool ends) {
 }
 
 void prepareFiber(Context &fiber, char *stack, size_t bytes, void (*entry)()) {
-#if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(stack, bytes); // what an abandoned fiber left behind
-#endif
+  forgetFrames(stack, bytes);
   constexpr int kSavedRegisters = 6;
   // As after a call: entry finds the stack pointer 8 bytes off a multiple of 16, above it a null
   // return address.

@@ -4,6 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 namespace engine::sim {
 
 // Stacks of one size in one mapping, each above a page that faults.
@@ -28,6 +34,8 @@ public:
 
 private:
   static constexpr size_t kPitch = kStackBytes + kGuard;
+
+  void release();
 
   char *memory_ = nullptr;
   int count_ = 0;
