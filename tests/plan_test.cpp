@@ -78,8 +78,8 @@ input %x : i64[S]
 %end = reduce(%x) {kind=max, axes=[0], keep_dims=false} : i64[]
 %zero = const {data=i64[]{0}} : i64[]
 %one = const {data=i64[]{1}} : i64[]
-%r = range(%zero, %end, %one) : i64["@r.y.0"] @"r"
-%y = unary(%r) {kind=neg} : i64["@r.y.0"]
+%r = range(%zero, %end, %one) : i64["@r.0.0"] @"r"
+%y = unary(%r) {kind=neg} : i64["@r.0.0"]
 output %y as "y"
 )",
        {{"zero", "constant"}, {"end", "arena"}, {"r", "pool"}}},
