@@ -78,7 +78,8 @@ def quoted_rule(files):
     for path, lines in files.items():
         if path.startswith(tuple(f + "/" for f in LAYERS)):
             for line, header, quoted in lines:
-                if quoted and "/" not in header and not header.endswith(".pb.h"):
+                beside = header in PUBLIC.get(path, ())  # installed headers stand beside each other
+                if quoted and "/" not in header and not header.endswith(".pb.h") and not beside:
                     yield f"{path}:{line}: \"{header}\" is relative: name it from the root"
                 if not quoted and header in files:
                     yield f"{path}:{line}: <{header}> is the project's own: use quotes"

@@ -193,7 +193,7 @@ def feeds_that_are_refused(folder):
     refused(*run, says=["'x'", "double", "--cast-inputs"])
     accepted(*run, "--cast-inputs")
     feed(x=np.zeros(1, np.int32))
-    refused(*run, "--cast-inputs", says=["'x'", "i32"])
+    refused(*run, "--cast-inputs", says=["'x'", "int32"])
     feed(x=np.zeros((1, 1), np.float32))
     refused(*run, says="'x'")
     feed(x=np.zeros(3, np.float32), w=np.zeros(2, np.float32))

@@ -18,6 +18,7 @@ def visible_keys(band, position, key_count):
     `position` may be negative (fewer valid keys than query rows); it is not clamped, so that such
     a row sees nothing. The range is empty where lo >= hi.
     """
+    position = int(position)  # numpy's would wrap at a very wide band
     lo = 0 if band.left is None else max(0, position - band.left)
     hi = key_count if band.right is None else min(key_count, position + band.right + 1)
     return lo, hi
