@@ -93,10 +93,6 @@ std::optional<Role> roleOf(const ValueInfo &info, const std::map<std::string, st
       .at("input '" + info.name + "'");
 }
 
-template <class T> void fillWith(const Tensor &tensor, T value) {
-  std::fill_n(tensor.as<T>(), tensor.count(), value);
-}
-
 Tensor integers(const ValueInfo &info, std::vector<int64_t> shape, llvm::ArrayRef<int64_t> cycle) {
   Tensor tensor = Tensor::zeros(info.dtype, std::move(shape));
   for (int64_t i = 0; i < tensor.count() && !cycle.empty(); ++i) {
@@ -132,18 +128,24 @@ Tensor flatMask(const ValueInfo &info, int64_t columns, int64_t visible) {
   return mask;
 }
 
-Tensor causalMask(const ValueInfo &info, const DecoderStep &step, int64_t columns) {
+// Columns are the rows of the cache from the first token on, or, where there are fewer, the last
+// tokens.
+Tensor causalMask(const ValueInfo &info, const DecoderStep &step, int64_t columns, int64_t window) {
+  if (step.past + step.count > columns)
+    window = 0;
   if (info.dtype == DType::kBool) {
     Tensor mask = Tensor::zeros(info.dtype, {1, 1, step.count, columns});
-    for (int64_t s = 0; s < step.count; ++s)
-      fillWith(Tensor::borrow(DType::kBool, {std::min(columns, step.past + s + 1)},
-                              mask.as<uint8_t>() + s * columns),
-               uint8_t{1});
+    for (int64_t s = 0; s < step.count; ++s) {
+      const int64_t end = std::min(columns, step.past + s + 1);
+      const int64_t begin = window > 0 ? std::max<int64_t>(0, end - window) : 0;
+      std::fill_n(mask.as<uint8_t>() + s * columns + begin, end - begin, uint8_t{1});
+    }
     return mask;
   }
   AttentionBiasSpec spec;
   spec.dtype = info.dtype;
   spec.maxRows = columns;
+  spec.window = window;
   std::vector<int64_t> positions;
   for (int64_t s = 0; s < step.count; ++s)
     positions.push_back(step.past + s);
@@ -171,7 +173,9 @@ const ValueInfo *cacheInput(const std::vector<ValueInfo> &inputs, const std::str
   return nullptr;
 }
 
-DecoderInputs::DecoderInputs(const Model &model, const std::map<std::string, std::string> &names) {
+DecoderInputs::DecoderInputs(const Model &model, const std::map<std::string, std::string> &names,
+                             int64_t window)
+    : window_(window) {
   bool hasTokens = false;
   for (const ValueInfo &info : model.inputs()) {
     if (info.state) {
@@ -196,8 +200,6 @@ DecoderInputs::DecoderInputs(const Model &model, const std::map<std::string, std
     hasCaches_ |= *role == Role::kCache;
     if (*role == Role::kTokens)
       fixedCount_ = fixedDim(info, 1).value_or(0);
-    if (const auto columns = fixedDim(info, 3); *role == Role::kMask && columns && hasCaches_)
-      capacity_ = capacity_ ? std::min(capacity_, *columns) : *columns;
     inputs_.push_back(std::move(input));
   }
   if (!hasTokens)
@@ -251,7 +253,7 @@ Tensor DecoderInputs::value(const Input &input, const DecoderStep &step, int64_t
   case Role::kMask: {
     const size_t last = info.shape.size() - 1;
     const int64_t columns = fixedDim(info, last).value_or(cacheRows > 0 ? cacheRows : total);
-    return last == 1 ? flatMask(info, columns, total) : causalMask(info, step, columns);
+    return last == 1 ? flatMask(info, columns, total) : causalMask(info, step, columns, window_);
   }
   case Role::kPositions: {
     std::vector<int64_t> positions;

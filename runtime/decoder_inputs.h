@@ -25,8 +25,10 @@ public:
   };
 
   // `names`: genai_config.json's name for a role ("input_ids" -> "tokens"), empty for others. Throws Error for inputs that
-  // are not recognised, saying what was looked for.
-  DecoderInputs(const Model &model, const std::map<std::string, std::string> &names);
+  // are not recognised, saying what was looked for. `window`: rows that a query sees where the mask of all layers is fed for each
+  // query; 0: all.
+  DecoderInputs(const Model &model, const std::map<std::string, std::string> &names,
+                int64_t window = 0);
 
   // How many tokens a call takes: a number, or any (0).
   int64_t fixedCount() const { return fixedCount_; }
@@ -55,7 +57,7 @@ private:
 
   std::vector<Input> inputs_;
   Tensors carried_;
-  int64_t fixedCount_ = 0, capacity_ = 0;
+  int64_t fixedCount_ = 0, capacity_ = 0, window_ = 0;
   bool hasCaches_ = false;
 };
 

@@ -80,6 +80,7 @@ struct Folder {
   std::vector<int64_t> endTokens;
   int64_t contextLength = 0; // 0: not said
   int64_t window = 0;        // of layers whose caller keeps the last rows only
+  int64_t maskWindow = 0;    // the same where all layers have it
 };
 
 void readGenai(const fs::path &folder, const Json &config, Folder &found) {
@@ -110,6 +111,13 @@ void readTransformers(const fs::path &folder, Folder &found) {
   if (found.endTokens.empty())
     addEndTokens(member(config, "eos_token_id"), found.endTokens);
   found.window = integerOr(member(config, "sliding_window"), 0);
+  if (found.window == 0) // of models that are not for text alone
+    found.window = integerOr(member(member(config, "text_config"), "sliding_window"), 0);
+  const Json layers = member(config, "layer_types");
+  const bool all = !layers.is_array() || llvm::all_of(layers, [](const Json &layer) {
+    return layer == "sliding_attention";
+  });
+  found.maskWindow = all ? found.window : 0;
 }
 
 Folder examine(const std::string &name) {
@@ -147,7 +155,7 @@ struct Part {
   Part(const std::string &path, const Folder &folder, const ModelOptions &options)
       : model(orThrow(Model::load(path, options))) {
     try {
-      inputs = std::make_unique<DecoderInputs>(model, folder.inputNames);
+      inputs = std::make_unique<DecoderInputs>(model, folder.inputNames, folder.maskWindow);
       logits = findLogits(folder.logits);
     } catch (Error &error) {
       throw error.inFile(path);
