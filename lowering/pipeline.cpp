@@ -9,6 +9,7 @@
 #include "lowering/fold.h"
 #include "lowering/kv_state.h"
 #include "lowering/norm_patterns.h"
+#include "lowering/quant_patterns.h"
 
 #include <chrono>
 
@@ -32,6 +33,10 @@ ir::Graph runAttention(const ir::Graph &graph, const PassContext &) {
 
 ir::Graph runNorms(const ir::Graph &graph, const PassContext &) { return recognizeNorms(graph); }
 
+ir::Graph runQuantProducts(const ir::Graph &graph, const PassContext &) {
+  return recognizeQuantProducts(graph);
+}
+
 ir::Graph runKvState(const ir::Graph &graph, const PassContext &) { return recognizeKvStates(graph); }
 
 constexpr Pass kPasses[] = {
@@ -41,6 +46,7 @@ constexpr Pass kPasses[] = {
     {"cse", "equal subexpressions are computed once", runCse},
     {"attention", "softmax(Q K^T) V becomes one node, its mask a band", runAttention},
     {"norms", "root mean square norms become one node", runNorms},
+    {"quant", "products with dequantised constants stay quantised", runQuantProducts},
     {"kv_state", "caches that grow by Concat become KvWrite", runKvState},
 };
 
