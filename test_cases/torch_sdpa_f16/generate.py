@@ -1,0 +1,14 @@
+"""A block of linear layers around scaled_dot_product_attention, as torch 2.15 exports it with dynamo
+and opset 23. In f16, a float mask, fewer KV heads than heads (enable_gqa). The model is committed as exported, less its
+metadata: four heads of 8, two KV heads, random weights. This script makes inputs and expected
+outputs.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from test_cases.lib.block import write_block
+
+write_block(__file__)
