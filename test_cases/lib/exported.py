@@ -1,8 +1,9 @@
 """Exported models as onnxruntime can run them, so that its numbers count.
 
 The committed file stays as the exporter wrote it; what is run may differ:
-    accuracy_level 1 in place of 4, since quantised weights count as their exact values (`exact: yes`)
-    bf16 as f32, and the norm weights of GroupQueryAttention as nodes, which it has no CPU kernels for
+    accuracy_level 1 in place of 4, since quantised weights count as their exact values
+    (`exact: yes`)
+    bf16 as f32, and the norm weights of GroupQueryAttention as nodes: it has no CPU kernels
     without the attribute rotary_embedding_dim, which one exporter writes and no schema has
     not optimised where DequantizeLinear feeds MatMul: optimised, activations would be rounded
 """

@@ -1,7 +1,7 @@
-"""A block of linear layers around scaled_dot_product_attention, as torch 2.15 exports it with dynamo
-and opset 18. A bool mask, caches joined with the new rows; attention is decomposed. The model is committed as exported, less its
-metadata: four heads of 8, two KV heads, random weights. This script makes inputs and expected
-outputs.
+"""A block of linear layers around scaled_dot_product_attention, as torch 2.15 exports it with
+dynamo and opset 18. A bool mask, caches joined with the new rows; attention is decomposed. The
+model is committed as exported, less its metadata: four heads of 8, two KV heads, random weights.
+This script makes inputs and expected outputs.
 """
 
 import sys
