@@ -20,7 +20,7 @@ using namespace engine;
 namespace {
 
 int threads = 2; // --threads=N
-Isa isa = cpu::bestIsa();
+Isa isa = bestIsa();
 
 struct Free {
   void operator()(char *p) const { std::free(p); }

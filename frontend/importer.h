@@ -1,5 +1,5 @@
-// How an ONNX node becomes IR: one row a operator and version range in one table (frontend/table.cpp), one function a row.
-// Only frontend/ sees protobuf.
+// How an ONNX node becomes IR: one row a operator and version range in one table
+// (frontend/table.cpp), one function a row. Only frontend/ sees protobuf.
 #pragma once
 
 #include "ir/graph.h"
@@ -23,8 +23,8 @@ class TensorReader; // frontend/tensor.h
 
 inline constexpr int kLatest = 1 << 20; // `until` of a row that still holds
 
-// Typed access to a node's attributes. Only names that the row lists may be asked for; attributes of the file that the row does not list
-// are refused by the driver before the importer runs.
+// Typed access to a node's attributes. Only names that the row lists may be asked for; attributes
+// of the file that the row does not list are refused by the driver before the importer runs.
 class Attributes {
 public:
   // `tensors` reads the data of tensor attributes; without it there are none.
@@ -92,8 +92,8 @@ public:
   // Appends an inner operator: b.add1 with a suffix.
   ir::ValueId add(ir::Op op, llvm::ArrayRef<ir::ValueId> operands, llvm::StringRef suffix);
 
-  // Imports a subgraph attribute (If branches): captures are appended to `captures` as outer values, in the order of the
-  // graph's inputs.
+  // Imports a subgraph attribute (If branches): captures are appended to `captures` as outer
+  // values, in the order of the graph's inputs.
   ir::GraphRef importSubgraph(const onnx::GraphProto &graph, ir::Values &captures);
 
   llvm::ArrayRef<ir::ValueId> results() const { return outputs_; }
@@ -109,12 +109,14 @@ private:
 struct ImporterRow {
   const char *domain; // "" is ai.onnx
   const char *type;
-  int since, until; // opset versions, inclusive
+  int since, until;         // opset versions, inclusive
   int minInputs, maxInputs; // kLatest: any number
   int maxOutputs;
-  // "axis:int keepdims:int axes:ints": what the importer understands; any other attribute is refused.
+  // "axis:int keepdims:int axes:ints": what the importer understands; any other attribute is
+  // refused.
   const char *attributes;
-  // Element types of input 0 it takes, for `engine ops` and the check before the importer: "f32 f16 bf16"; "" any.
+  // Element types of input 0 it takes, for `engine ops` and the check before the importer: "f32 f16
+  // bf16"; "" any.
   const char *types;
   void (*import)(ImportContext &);
   // What of the operator is refused, for `engine ops` and docs/support.md; "" nothing.
@@ -123,7 +125,8 @@ struct ImporterRow {
 
 // All rows: concatenation of the per-kind arrays below, in one place.
 llvm::ArrayRef<ImporterRow> importerTable();
-// The row for an operator at an opset version; null if none. `found` tells why: unknown operator, or only other versions.
+// The row for an operator at an opset version; null if none. `found` tells why: unknown operator,
+// or only other versions.
 const ImporterRow *findImporter(llvm::StringRef domain, llvm::StringRef type, int opset);
 
 // The kinds, each in frontend/<kind>.cpp.

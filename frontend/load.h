@@ -20,8 +20,8 @@ struct Blockers {
   std::vector<std::string> messages;
 };
 
-// Imports everything that can be. Blockers empty: the model can run. Else nodes that could not be imported stand as
-// ir::Unsupported. Throws Error for what makes the file unreadable as a whole.
+// Imports everything that can be. Blockers empty: the model can run. Else nodes that could not be
+// imported stand as ir::Unsupported. Throws Error for what makes the file unreadable as a whole.
 ir::Model loadModel(const std::string &path, const LoadOptions &options, Blockers &blockers);
 
 // The same from memory; external data is looked for in `folder` (none if empty).

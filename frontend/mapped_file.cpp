@@ -98,7 +98,8 @@ void giveBackPages(llvm::ArrayRef<char> bytes) {
   const uintptr_t page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.begin()) + page - 1) / page * page;
   const uintptr_t end = reinterpret_cast<uintptr_t>(bytes.end()) / page * page;
-  mappedRanges().giveBack(reinterpret_cast<const char *>(begin), reinterpret_cast<const char *>(end));
+  mappedRanges().giveBack(reinterpret_cast<const char *>(begin),
+                          reinterpret_cast<const char *>(end));
 }
 
 } // namespace engine::frontend

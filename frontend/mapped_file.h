@@ -27,8 +27,8 @@ private:
   size_t size_ = 0;
 };
 
-// Pages that lie whole in `bytes` leave memory until somebody reads them again: for bytes of which a copy is kept. Does nothing
-// to bytes that are not in a mapped file.
+// Pages that lie whole in `bytes` leave memory until somebody reads them again: for bytes of which
+// a copy is kept. Does nothing to bytes that are not in a mapped file.
 void giveBackPages(llvm::ArrayRef<char> bytes);
 
 } // namespace engine::frontend

@@ -299,7 +299,8 @@ uint64_t bytesOf(DType dtype, llvm::ArrayRef<int64_t> dims) {
   return empty ? 0 : static_cast<uint64_t>(byteSize(dtype, product));
 }
 
-// The copy's pages take the place of the file's, piece by piece: not both of a large weight are in memory.
+// The copy's pages take the place of the file's, piece by piece: not both of a large weight are in
+// memory.
 static std::shared_ptr<const void> copyOf(llvm::ArrayRef<char> bytes) {
   constexpr size_t kAlignment = 64, kPiece = size_t{4} << 20;
   const size_t size = (bytes.size() + kAlignment) / kAlignment * kAlignment;

@@ -1,5 +1,5 @@
-// The one place that builds an Sdpa node (design.md, rule 3): importers and patterns state what they found, and the
-// conventions that kernels rely on are applied here.
+// The one place that builds an Sdpa node (design.md, rule 3): importers and patterns state what
+// they found, and the conventions that kernels rely on are applied here.
 #pragma once
 
 #include "ir/graph.h"
@@ -27,8 +27,8 @@ struct SdpaResults {
   ValueId scores; // kNoValue without
 };
 
-// bias may be of any float type and bias and mask of any rank up to 4: aligned at the end, as numpy broadcasts. Throws Error
-// where the scale is left to a head size that is not known.
+// bias may be of any float type and bias and mask of any rank up to 4: aligned at the end, as numpy
+// broadcasts. Throws Error where the scale is left to a head size that is not known.
 SdpaResults buildSdpa(GraphBuilder &b, const SdpaParts &parts);
 
 } // namespace engine::ir

@@ -1,15 +1,18 @@
-// A dimension: an integer polynomial over named symbols in canonical form, so that equal dims compare equal.
+// A dimension: an integer polynomial over named symbols in canonical form, so that equal dims
+// compare equal.
 //
 //   P + S      8*S      batch*S - 1      max(T, P)      floordiv(S, 2)
 //
-// What is no polynomial (max, min, floordiv, mod, broadcast) is an atom with Dims as arguments; atoms are canonical too.
-// There is no prover: `a == b` says "always equal as written", its opposite says nothing.
+// What is no polynomial (max, min, floordiv, mod, broadcast) is an atom with Dims as arguments;
+// atoms are canonical too. There is no prover: `a == b` says "always equal as written", its
+// opposite says nothing.
 //
-// Symbols stand for dims and are never negative: max(P + S, P) is P + S. Those whose name starts with '$' ("$INPUT") are
-// values of integer tensors and may be negative; nothing is simplified by their sign.
+// Symbols stand for dims and are never negative: max(P + S, P) is P + S. Those whose name starts
+// with '$' ("$INPUT") are values of integer tensors and may be negative; nothing is simplified by
+// their sign.
 //
-// All arithmetic is checked: what leaves 64 bits, or grows beyond kMaxSize symbols and atoms or kMaxDepth nested atoms,
-// throws Error.
+// All arithmetic is checked: what leaves 64 bits, or grows beyond kMaxSize symbols and atoms or
+// kMaxDepth nested atoms, throws Error.
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
@@ -44,8 +47,9 @@ public:
   Dim(int64_t constant) : constant_(constant) {}
   static Dim symbol(llvm::StringRef name);
 
-  // broadcast(a, b): the other where one is 1; they must be equal otherwise: unequal constants throw here, the rest is
-  // checked by evaluate. floorDiv rounds down, mod has the divisor's sign; a divisor of 0 throws.
+  // broadcast(a, b): the other where one is 1; they must be equal otherwise: unequal constants
+  // throw here, the rest is checked by evaluate. floorDiv rounds down, mod has the divisor's sign;
+  // a divisor of 0 throws.
   static Dim max(const Dim &a, const Dim &b);
   static Dim min(const Dim &a, const Dim &b);
   static Dim floorDiv(const Dim &a, const Dim &b);
@@ -72,16 +76,18 @@ public:
   std::optional<int64_t> tryEvaluate(const SymbolValues &values) const;
   Dim substitute(const llvm::StringMap<Dim> &values) const;
 
-  // Names of all symbols, in order of appearance, arguments of atoms included; appends, without duplicates.
+  // Names of all symbols, in order of appearance, arguments of atoms included; appends, without
+  // duplicates.
   void collectSymbols(llvm::SmallVectorImpl<std::string> &names) const;
   // If this is a lone symbol, its name.
   std::optional<std::string> asSymbol() const;
 
-  // Bounds by interval arithmetic; a symbol without a range is [0, INT64_MAX], "$INPUT" [INT64_MIN, INT64_MAX]. Saturating:
-  // both extremes are infinities.
+  // Bounds by interval arithmetic; a symbol without a range is [0, INT64_MAX], "$INPUT" [INT64_MIN,
+  // INT64_MAX]. Saturating: both extremes are infinities.
   SymbolRange bounds(const SymbolRanges &ranges) const;
 
-  // Canonical text; symbols that are no identifiers are quoted ("2", "past len"). parse(str()) == *this.
+  // Canonical text; symbols that are no identifiers are quoted ("2", "past len"). parse(str()) ==
+  // *this.
   std::string str() const;
   // Throws Error with the column of the fault.
   static Dim parse(llvm::StringRef text);

@@ -10,7 +10,8 @@
 
 namespace engine::ir {
 
-// A constant tensor, dense, row-major. The bytes belong to `owner`: a mapped model file or a buffer.
+// A constant tensor, dense, row-major. The bytes belong to `owner`: a mapped model file or a
+// buffer.
 struct ConstData {
   DType dtype = DType::kUndefined;
   llvm::SmallVector<int64_t, 4> dims;
@@ -35,12 +36,14 @@ ConstRef makeConst(DType dtype, llvm::ArrayRef<int64_t> dims, const void *data, 
 ConstRef makeIntConst(DType dtype, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> values);
 ConstRef makeFloatConst(DType dtype, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<double> values);
 
-// `known` is false for results of operators that could not be imported: nothing may be concluded from them.
+// `known` is false for results of operators that could not be imported: nothing may be concluded
+// from them.
 struct Fact {
   bool known = false;
   DType dtype = DType::kUndefined;
   Shape shape;
-  // Elements of a small integer tensor (at most kMaxContents), row-major, where they are known as dims.
+  // Elements of a small integer tensor (at most kMaxContents), row-major, where they are known as
+  // dims.
   std::optional<llvm::SmallVector<Dim, 4>> contents;
   ConstRef constant;
 

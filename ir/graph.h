@@ -1,5 +1,6 @@
-// The graph: nodes in topological order over single-assignment values. A graph is built by a GraphBuilder, which infers
-// facts as it goes, and is not changed afterwards: a pass reads a graph and builds another (design.md, rule 5).
+// The graph: nodes in topological order over single-assignment values. A graph is built by a
+// GraphBuilder, which infers facts as it goes, and is not changed afterwards: a pass reads a graph
+// and builds another (design.md, rule 5).
 #pragma once
 
 #include "ir/error.h"
@@ -12,7 +13,8 @@
 
 namespace engine::ir {
 
-// How deep graphs may stand in operators of graphs (If), the model's own not counted: in a file, in a dump, in a graph.
+// How deep graphs may stand in operators of graphs (If), the model's own not counted: in a file, in
+// a dump, in a graph.
 inline constexpr int kMaxGraphNesting = 64;
 
 struct ValueId {
@@ -51,7 +53,8 @@ public:
   llvm::ArrayRef<Node> nodes() const { return nodes_; }
   llvm::ArrayRef<ValueId> inputs() const { return inputs_; }
   llvm::ArrayRef<ValueId> outputs() const { return outputs_; }
-  // Names under which the outputs leave; several may name one value, and a value's own name may differ.
+  // Names under which the outputs leave; several may name one value, and a value's own name may
+  // differ.
   llvm::ArrayRef<std::string> outputNames() const { return outputNames_; }
   llvm::ArrayRef<InputDefault> defaults() const { return defaults_; }
   size_t numValues() const { return values_.size(); }
@@ -74,26 +77,30 @@ private:
   llvm::StringMap<uint32_t> names_;
 };
 
-// Same operators, operands, names and facts, in the same order. On a difference `why` says the first one.
+// Same operators, operands, names and facts, in the same order. On a difference `why` says the
+// first one.
 bool equal(const Graph &a, const Graph &b, std::string *why = nullptr);
 
 class GraphBuilder {
 public:
   GraphBuilder();
 
-  // Names of values and of nodes are made unique by "#2", "#3", ... An i32 or i64 input of at most one element gets its value
-  // as a symbol ("$total_sequence_length") unless its contents are given.
+  // Names of values and of nodes are made unique by "#2", "#3", ... An i32 or i64 input of at most
+  // one element gets its value as a symbol ("$total_sequence_length") unless its contents are
+  // given.
   ValueId addInput(llvm::StringRef name, Fact fact);
   void setDefault(ValueId input, ConstRef value);
 
-  // Where the nodes that follow come from: their errors name it, their names and results start with it.
+  // Where the nodes that follow come from: their errors name it, their names and results start with
+  // it.
   void setOrigin(llvm::StringRef nodeName, llvm::StringRef onnxOp);
 
-  // Appends a node, infers its results' facts and returns them. Throws Error on operands that do not fit.
-  // `suffix` distinguishes the nodes of one origin ("rope_q"); empty: the origin's own name. Without both, a node takes the
-  // name of its first result, or else of its operator.
-  // One value comes back for each result of the operator; `wanted[i]` false, or missing in a `wanted` that is not empty: it
-  // is kNoValue. `names` gives results their names; the default ("") is the node's for the first and "NODE.RESULT" for others.
+  // Appends a node, infers its results' facts and returns them. Throws Error on operands that do
+  // not fit. `suffix` distinguishes the nodes of one origin ("rope_q"); empty: the origin's own
+  // name. Without both, a node takes the name of its first result, or else of its operator. One
+  // value comes back for each result of the operator; `wanted[i]` false, or missing in a `wanted`
+  // that is not empty: it is kNoValue. `names` gives results their names; the default ("") is the
+  // node's for the first and "NODE.RESULT" for others.
   Values add(Op op, llvm::ArrayRef<ValueId> operands, llvm::StringRef suffix = "",
              llvm::ArrayRef<std::string> names = {}, llvm::ArrayRef<bool> wanted = {});
   ValueId add1(Op op, llvm::ArrayRef<ValueId> operands, llvm::StringRef suffix = "",
@@ -118,7 +125,8 @@ private:
   void append(Node node, llvm::ArrayRef<Fact> facts, llvm::ArrayRef<std::string> names,
               llvm::ArrayRef<bool> wanted);
   ValueId newValue(llvm::StringRef name, Fact fact, int32_t producer);
-  std::string nodeName(const Op &op, llvm::StringRef suffix, llvm::ArrayRef<std::string> names) const;
+  std::string nodeName(const Op &op, llvm::StringRef suffix,
+                       llvm::ArrayRef<std::string> names) const;
   std::string uniqueName(llvm::StringRef wanted, const NameSet &taken);
 
   Graph graph_;
@@ -130,8 +138,8 @@ private:
 // A model: its graph, and where it came from.
 struct Model {
   Graph graph;
-  std::string path;     // as given
-  std::string folder;   // of the file; data("file", ...) is relative to it
+  std::string path;   // as given
+  std::string folder; // of the file; data("file", ...) is relative to it
   std::string producer;
   // Metadata of the file, for tools.
   std::vector<std::pair<std::string, std::string>> metadata;
@@ -153,8 +161,8 @@ public:
   // The new value for an old one; kNoValue for kNoValue.
   ValueId operator[](ValueId old) const;
   Values operator[](llvm::ArrayRef<ValueId> old) const;
-  // Where the new value's shape is known better, dims that only the data decided ("@NODE.0.1") become those of the new shape
-  // in the operators copied from here on.
+  // Where the new value's shape is known better, dims that only the data decided ("@NODE.0.1")
+  // become those of the new shape in the operators copied from here on.
   void map(ValueId old, ValueId now);
   // The operator with those dims replaced.
   Op current(const Op &op) const;

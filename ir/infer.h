@@ -1,5 +1,6 @@
-// Shapes and element types of results from operands: one overload per operator. The same functions run at import time on
-// symbolic facts and at run time on concrete ones, for the dims that only the data decides.
+// Shapes and element types of results from operands: one overload per operator. The same functions
+// run at import time on symbolic facts and at run time on concrete ones, for the dims that only the
+// data decides.
 #pragma once
 
 #include "ir/graph.h"
@@ -23,8 +24,8 @@ public:
       results_[i] = makeFact(dtype, shape);
   }
 
-  // A dim that only the data decides: "@NODE.RESULT.AXIS", stable under rebuilding. A length, so never negative, unlike
-  // the value of an input, which is "$INPUT".
+  // A dim that only the data decides: "@NODE.RESULT.AXIS", stable under rebuilding. A length, so
+  // never negative, unlike the value of an input, which is "$INPUT".
   Dim freshDim(size_t result, int axis) const;
   bool isFresh(const Dim &dim) const; // holds a freshDim of this node
 
@@ -39,33 +40,38 @@ private:
   const char *operandNames_ = "";
 };
 
-// Fills the results' facts. Throws Error (with `at("operand 'x'")`) where operands do not fit. A result stays unknown if an
-// operand it depends on is.
+// Fills the results' facts. Throws Error (with `at("operand 'x'")`) where operands do not fit. A
+// result stays unknown if an operand it depends on is.
 void infer(const Op &op, InferContext &context);
 
-// Checks that the operands fit the operator's list (none missing, none too many), and infers. `operands` holds null for absent
-// ones; the results' facts come back. This is what builder, verifier and runtime call.
+// Checks that the operands fit the operator's list (none missing, none too many), and infers.
+// `operands` holds null for absent ones; the results' facts come back. This is what builder,
+// verifier and runtime call.
 llvm::SmallVector<Fact, 2> inferResults(const Op &op, llvm::ArrayRef<const Fact *> operands,
                                         llvm::StringRef symbolPrefix);
 
-// Contents of the results as dims where they follow from the operands' (integer arithmetic, Concat, Gather, ...).
-// Part of infer; apart so that it can be tested alone.
+// Contents of the results as dims where they follow from the operands' (integer arithmetic, Concat,
+// Gather, ...). Part of infer; apart so that it can be tested alone.
 void inferContents(const Op &op, InferContext &context);
 
-// The shape that broadcasting a and b gives, axis by axis (numpy rules). Throws Error on constants that do not fit.
+// The shape that broadcasting a and b gives, axis by axis (numpy rules). Throws Error on constants
+// that do not fit.
 Shape broadcastShapes(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
-// The elements of a small integer or bool tensor (at most Fact::kMaxContents) where all of them are known integers.
+// The elements of a small integer or bool tensor (at most Fact::kMaxContents) where all of them are
+// known integers.
 std::optional<llvm::SmallVector<int64_t>> constantContents(const Fact &fact);
 
-// One axis of an ONNX Slice with bounds clamped to an axis of `length` elements; absent where a sign is not known.
+// One axis of an ONNX Slice with bounds clamped to an axis of `length` elements; absent where a
+// sign is not known.
 struct SliceRange {
   Dim start, length;
 };
-std::optional<SliceRange> sliceRange(const Dim &start, const Dim &end, int64_t step, const Dim &length);
+std::optional<SliceRange> sliceRange(const Dim &start, const Dim &end, int64_t step,
+                                     const Dim &length);
 
-// Throws Error on: values used before they are made, operand counts and types that infer refuses, facts that infer would not
-// give, names used twice, If graphs that do not agree.
+// Throws Error on: values used before they are made, operand counts and types that infer refuses,
+// facts that infer would not give, names used twice, If graphs that do not agree.
 void verify(const Graph &graph);
 
 } // namespace engine::ir

@@ -1,9 +1,10 @@
-// Every operator of the IR: a small struct with one field list. Printing, parsing, comparison and documentation follow
-// from it. `infer` (ir/infer.h) gives each its shapes; kernels/reference gives each its meaning in plain loops.
+// Every operator of the IR: a small struct with one field list. Printing, parsing, comparison and
+// documentation follow from it. `infer` (ir/infer.h) gives each its shapes; kernels/reference gives
+// each its meaning in plain loops.
 //
-// Operands are positional; a trailing '?' marks an optional one (absent is kNoValue), '*' marks a tail of any length.
-// A result that nobody uses may be kNoValue. "rows" are positions along the sequence axis; B batch, S query rows,
-// T key rows, N query heads, K key/value heads, H head size.
+// Operands are positional; a trailing '?' marks an optional one (absent is kNoValue), '*' marks a
+// tail of any length. A result that nobody uses may be kNoValue. "rows" are positions along the
+// sequence axis; B batch, S query rows, T key rows, N query heads, K key/value heads, H head size.
 #pragma once
 
 #include "ir/band.h"
@@ -32,25 +33,80 @@ using Names = llvm::ArrayRef<const char *>;
 
 // Elementwise on one operand; the result has the operand's type, kNot, kIsNan and kIsInf give bool.
 enum class UnaryKind : uint8_t {
-  kAbs, kBitwiseNot, kCeil, kCos, kErf, kExp, kFloor, kGelu, kGeluTanh, kIsInf, kIsNan, kLog, kNeg, kNot,
-  kReciprocal, kRelu, kRound, kSigmoid, kSign, kSilu, kSin, kSoftplus, kSqrt, kTanh,
+  kAbs,
+  kBitwiseNot,
+  kCeil,
+  kCos,
+  kErf,
+  kExp,
+  kFloor,
+  kGelu,
+  kGeluTanh,
+  kIsInf,
+  kIsNan,
+  kLog,
+  kNeg,
+  kNot,
+  kReciprocal,
+  kRelu,
+  kRound,
+  kSigmoid,
+  kSign,
+  kSilu,
+  kSin,
+  kSoftplus,
+  kSqrt,
+  kTanh,
 };
-ENGINE_ENUM(UnaryKind, "abs", "bitwise_not", "ceil", "cos", "erf", "exp", "floor", "gelu", "gelu_tanh",
-            "is_inf", "is_nan", "log", "neg", "not", "reciprocal", "relu", "round", "sigmoid", "sign",
-            "silu", "sin", "softplus", "sqrt", "tanh")
+ENGINE_ENUM(UnaryKind, "abs", "bitwise_not", "ceil", "cos", "erf", "exp", "floor", "gelu",
+            "gelu_tanh", "is_inf", "is_nan", "log", "neg", "not", "reciprocal", "relu", "round",
+            "sigmoid", "sign", "silu", "sin", "softplus", "sqrt", "tanh")
 
-// Elementwise on two operands of one type (kPow and the shifts: the first's type), numpy broadcasting; comparisons give
-// bool. kMod follows the divisor's sign, kFmod the dividend's. Integer division truncates.
+// Elementwise on two operands of one type (kPow and the shifts: the first's type), numpy
+// broadcasting; comparisons give bool. kMod follows the divisor's sign, kFmod the dividend's.
+// Integer division truncates.
 enum class BinaryKind : uint8_t {
-  kAdd, kSub, kMul, kDiv, kPow, kMod, kFmod, kMin, kMax, kAnd, kOr, kXor, kBitwiseAnd, kBitwiseOr,
-  kBitwiseXor, kShiftLeft, kShiftRight, kEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMod,
+  kFmod,
+  kMin,
+  kMax,
+  kAnd,
+  kOr,
+  kXor,
+  kBitwiseAnd,
+  kBitwiseOr,
+  kBitwiseXor,
+  kShiftLeft,
+  kShiftRight,
+  kEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
 };
-ENGINE_ENUM(BinaryKind, "add", "sub", "mul", "div", "pow", "mod", "fmod", "min", "max", "and", "or", "xor",
-            "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right", "equal", "less",
-            "less_or_equal", "greater", "greater_or_equal")
+ENGINE_ENUM(BinaryKind, "add", "sub", "mul", "div", "pow", "mod", "fmod", "min", "max", "and", "or",
+            "xor", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right", "equal",
+            "less", "less_or_equal", "greater", "greater_or_equal")
 
-enum class ReduceKind : uint8_t { kSum, kMean, kMax, kMin, kProd, kSumSquare, kL2, kL1, kLogSum, kLogSumExp };
-ENGINE_ENUM(ReduceKind, "sum", "mean", "max", "min", "prod", "sum_square", "l2", "l1", "log_sum", "log_sum_exp")
+enum class ReduceKind : uint8_t {
+  kSum,
+  kMean,
+  kMax,
+  kMin,
+  kProd,
+  kSumSquare,
+  kL2,
+  kL1,
+  kLogSum,
+  kLogSumExp
+};
+ENGINE_ENUM(ReduceKind, "sum", "mean", "max", "min", "prod", "sum_square", "l2", "l1", "log_sum",
+            "log_sum_exp")
 
 enum class ScatterReduction : uint8_t { kNone, kAdd, kMul, kMax, kMin };
 ENGINE_ENUM(ScatterReduction, "none", "add", "mul", "max", "min")
@@ -61,7 +117,8 @@ ENGINE_ENUM(PadMode, "constant", "reflect", "edge", "wrap")
 // What KvWrite leaves in rows it does not write.
 enum class KvTail : uint8_t {
   kKeep, // the old cache's rows, on both sides (TensorScatter)
-  kZero, // rows below start are the old cache's; rows from start + written on are 0, or untouched if in place (GQA)
+  kZero, // rows below start are the old cache's; rows from start + written on are 0, or untouched
+         // if in place (GQA)
 };
 ENGINE_ENUM(KvTail, "keep", "zero")
 
@@ -75,24 +132,28 @@ ENGINE_ENUM(Scores, "none", "raw", "capped", "biased", "probabilities", "gqa_log
   static constexpr const char *kName = NAME;                                                       \
   static constexpr const char *kOperands = OPERANDS;                                               \
   static constexpr const char *kResults = RESULTS;                                                 \
-  template <class Self, class Visitor> static void fields([[maybe_unused]] Self &s, [[maybe_unused]] Visitor &&v)
+  template <class Self, class Visitor>                                                             \
+  static void fields([[maybe_unused]] Self &s, [[maybe_unused]] Visitor &&v)
 
-// --- Constants and integers known as dims -----------------------------------------------------------------------------
+// --- Constants and integers known as dims ------------------------------------------------------
 
 struct Const {
   ConstRef data;
   ENGINE_OP("const", "", "y") { v("data", s.data); }
 };
 
-// An integer tensor (i32 or i64) whose elements are dims: what Shape/Gather/Concat chains fold to. `dims` is its shape.
+// An integer tensor (i32 or i64) whose elements are dims: what Shape/Gather/Concat chains fold to.
+// `dims` is its shape.
 struct DimValues {
   DType dtype = DType::kI64;
   Ints dims;
   Shape values;
-  ENGINE_OP("dim_values", "", "y") { v("dtype", s.dtype), v("dims", s.dims), v("values", s.values); }
+  ENGINE_OP("dim_values", "", "y") {
+    v("dtype", s.dtype), v("dims", s.dims), v("values", s.values);
+  }
 };
 
-// --- Elementwise ------------------------------------------------------------------------------------------------------
+// --- Elementwise -------------------------------------------------------------------------------
 
 struct Unary {
   UnaryKind kind = UnaryKind::kAbs;
@@ -115,26 +176,30 @@ struct Cast {
   ENGINE_OP("cast", "x", "y") { v("to", s.to); }
 };
 
-// --- Linear algebra ---------------------------------------------------------------------------------------------------
+// --- Linear algebra ----------------------------------------------------------------------------
 
-// numpy.matmul: batch axes broadcast; rank-1 operands as numpy does. f32 accumulation (f64 for f64, exact for integers).
+// numpy.matmul: batch axes broadcast; rank-1 operands as numpy does. f32 accumulation (f64 for f64,
+// exact for integers).
 struct MatMul {
   ENGINE_OP("matmul", "a b", "y") {}
 };
 
 // x [.., k] times the transpose of w, whose rows are quantised in blocks along k: y [.., n].
 //   w      u8 [n, ceil(k / blockSize), blockSize * bits / 8], low bits first
-//   scales of x's type (or f32), n * blocks elements, any rank; zeroPoints u8 packed [n, ceil(blocks * bits / 8)], or of the scales'
-//   type [n, blocks]; absent: 2^(bits-1). value = (q - zero point) * scale.
+//   scales of x's type (or f32), n * blocks elements, any rank
+//   zeroPoints u8 packed [n, ceil(blocks * bits / 8)], or of the scales' type [n, blocks]; absent:
+//   2^(bits-1). value = (q - zero point) * scale.
 // accuracyLevel 4 permits 8-bit activations where the session is not exact.
 struct QuantMatMul {
   int64_t k = 0, n = 0, bits = 4, blockSize = 32, accuracyLevel = 0;
   ENGINE_OP("quant_matmul", "x w scales zeroPoints? bias?", "y") {
-    v("k", s.k), v("n", s.n), v("bits", s.bits), v("block", s.blockSize), v("accuracy_level", s.accuracyLevel);
+    v("k", s.k), v("n", s.n), v("bits", s.bits), v("block", s.blockSize),
+        v("accuracy_level", s.accuracyLevel);
   }
 };
 
-// Rows of a table quantised in blocks along its last axis (data u8 packed as QuantMatMul's, or i4/u4): data[indices] in the scales' type.
+// Rows of a table quantised in blocks along its last axis (data u8 packed as QuantMatMul's, or
+// i4/u4): data[indices] in the scales' type.
 struct QuantGather {
   int64_t bits = 4, blockSize = 32;
   ENGINE_OP("quant_gather", "data indices scales zeroPoints?", "y") {
@@ -142,7 +207,8 @@ struct QuantGather {
   }
 };
 
-// (x - zero point) * scale. blockSize 0: scale is a scalar or runs along `axis`; else blocks along `axis`.
+// (x - zero point) * scale. blockSize 0: scale is a scalar or runs along `axis`; else blocks along
+// `axis`.
 struct Dequantize {
   int64_t axis = 1, blockSize = 0;
   DType to = DType::kF32;
@@ -151,7 +217,7 @@ struct Dequantize {
   }
 };
 
-// --- Layout: views where strides can say it, copies otherwise ----------------------------------------------------------
+// --- Layout: views where strides can say it, copies otherwise ----------------------------------
 
 // `dims` may hold symbols. The element count must agree.
 struct Reshape {
@@ -159,7 +225,8 @@ struct Reshape {
   ENGINE_OP("reshape", "x", "y") { v("dims", s.dims); }
 };
 
-// Reshape whose target is only known when it runs: `shape` i64 [rank], 0 copies (unless allowZero), -1 infers.
+// Reshape whose target is only known when it runs: `shape` i64 [rank], 0 copies (unless allowZero),
+// -1 infers.
 struct ReshapeTo {
   int64_t rank = 0;
   bool allowZero = false;
@@ -171,7 +238,8 @@ struct Transpose {
   ENGINE_OP("transpose", "x", "y") { v("perm", s.perm); }
 };
 
-// One axis: elements start, start + step, ... `length` of them; start and length already clamped to the axis.
+// One axis: elements start, start + step, ... `length` of them; start and length already clamped to
+// the axis.
 struct Slice {
   int64_t axis = 0;
   Dim start, length;
@@ -181,7 +249,8 @@ struct Slice {
   }
 };
 
-// Slice with bounds only known when it runs: i64 operands as in ONNX Slice, one element per entry of `axes`.
+// Slice with bounds only known when it runs: i64 operands as in ONNX Slice, one element per entry
+// of `axes`.
 struct SliceAt {
   Ints axes;
   ENGINE_OP("slice_at", "x starts ends steps?", "y") { v("axes", s.axes); }
@@ -231,14 +300,15 @@ struct Tile {
   ENGINE_OP("tile", "x", "y") { v("repeats", s.repeats); }
 };
 
-// Keeps the upper (or lower) triangle of the last two axes, zero elsewhere: column - row >= k (<= k).
+// Keeps the upper (or lower) triangle of the last two axes, zero elsewhere: column - row >= k (<=
+// k).
 struct Trilu {
   bool upper = true;
   Dim k;
   ENGINE_OP("trilu", "x", "y") { v("upper", s.upper), v("k", s.k); }
 };
 
-// --- Indexing: negative indices count from the end; out of range is an error naming the value ---------------------------
+// --- Indexing: negative indices count from the end; out of range is an error naming the value --
 
 struct Gather {
   int64_t axis = 0;
@@ -268,14 +338,17 @@ struct ScatterElements {
   }
 };
 
-// --- Reductions and norms ----------------------------------------------------------------------------------------------
+// --- Reductions and norms ----------------------------------------------------------------------
 
-// Over `axes` (non-negative, ascending; none: the operand itself). Floats accumulate in f32 or wider.
+// Over `axes` (non-negative, ascending; none: the operand itself). Floats accumulate in f32 or
+// wider.
 struct Reduce {
   ReduceKind kind = ReduceKind::kSum;
   Ints axes;
   bool keepDims = true;
-  ENGINE_OP("reduce", "x", "y") { v("kind", s.kind), v("axes", s.axes), v("keep_dims", s.keepDims); }
+  ENGINE_OP("reduce", "x", "y") {
+    v("kind", s.kind), v("axes", s.axes), v("keep_dims", s.keepDims);
+  }
 };
 
 // Index (i64) of the largest (smallest) element along the axis.
@@ -284,7 +357,8 @@ struct ArgReduce {
   int64_t axis = 0;
   bool keepDims = true, lastIndex = false;
   ENGINE_OP("arg_reduce", "x", "y") {
-    v("largest", s.largest), v("axis", s.axis), v("keep_dims", s.keepDims), v("last_index", s.lastIndex);
+    v("largest", s.largest), v("axis", s.axis), v("keep_dims", s.keepDims),
+        v("last_index", s.lastIndex);
   }
 };
 
@@ -292,7 +366,9 @@ struct TopK {
   int64_t axis = 0;
   Dim k;
   bool largest = true;
-  ENGINE_OP("top_k", "x", "values indices") { v("axis", s.axis), v("k", s.k), v("largest", s.largest); }
+  ENGINE_OP("top_k", "x", "values indices") {
+    v("axis", s.axis), v("k", s.k), v("largest", s.largest);
+  }
 };
 
 struct CumSum {
@@ -303,29 +379,33 @@ struct CumSum {
   }
 };
 
-// Along one axis, in f32. A row of -inf alone gives NaN, as ONNX says (Sdpa is the one that gives 0).
+// Along one axis, in f32. A row of -inf alone gives NaN, as ONNX says (Sdpa is the one that gives
+// 0).
 struct Softmax {
   int64_t axis = -1;
   bool log = false;
   ENGINE_OP("softmax", "x", "y") { v("axis", s.axis), v("log", s.log); }
 };
 
-// x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on, in f32, one rounding to y's type, which is scale's.
-// `scale` broadcasts to x.
+// x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on, in f32, one rounding to y's
+// type, which is scale's. `scale` broadcasts to x.
 struct RmsNorm {
   int64_t axis = -1;
   float epsilon = 1e-5f;
   ENGINE_OP("rms_norm", "x scale", "y") { v("axis", s.axis), v("epsilon", s.epsilon); }
 };
 
-// (x - mean) / sqrt(var + epsilon) * scale + bias over the axes from `axis` on; mean and invStd are f32 with those axes 1.
+// (x - mean) / sqrt(var + epsilon) * scale + bias over the axes from `axis` on; mean and invStd are
+// f32 with those axes 1.
 struct LayerNorm {
   int64_t axis = -1;
   float epsilon = 1e-5f;
-  ENGINE_OP("layer_norm", "x scale bias?", "y mean invStd") { v("axis", s.axis), v("epsilon", s.epsilon); }
+  ENGINE_OP("layer_norm", "x scale bias?", "y mean invStd") {
+    v("axis", s.axis), v("epsilon", s.epsilon);
+  }
 };
 
-// --- Control -----------------------------------------------------------------------------------------------------------
+// --- Control -----------------------------------------------------------------------------------
 
 // Runs one graph; its inputs are the captures, in order. Both give the same types.
 struct If {
@@ -336,18 +416,20 @@ struct If {
   }
 };
 
-// y is x, once dims that inference could not compare are known: actual[i] == expected[i], or 1 where i is in orOne, or less
-// where i is in orLess. The error is at `item`.
+// y is x, once dims that inference could not compare are known: actual[i] == expected[i], or 1
+// where i is in orOne, or less where i is in orLess. The error is at `item`.
 struct CheckDims {
   std::string item;
   Shape actual, expected;
   Ints orOne, orLess;
   ENGINE_OP("check_dims", "x", "y") {
-    v("item", s.item), v("actual", s.actual), v("expected", s.expected), v("or_one", s.orOne), v("or_less", s.orLess);
+    v("item", s.item), v("actual", s.actual), v("expected", s.expected), v("or_one", s.orOne),
+        v("or_less", s.orLess);
   }
 };
 
-// y [B] i64 holds the elements of x [B] (i32 or i64), once all are in [0, limit]. The error is at `item`.
+// y [B] i64 holds the elements of x [B] (i32 or i64), once all are in [0, limit]. The error is at
+// `item`.
 struct CheckLengths {
   std::string item;
   Dim limit;
@@ -363,12 +445,13 @@ struct Unsupported {
   }
 };
 
-// --- Attention ---------------------------------------------------------------------------------------------------------
+// --- Attention ---------------------------------------------------------------------------------
 
-// Rotates the first 2 * R channels of x [B, heads, S, H] by the angle whose cosine and sine stand in row p of cos and sin
-// [M, R], or in row [b, s] of [B, S, R] (then no positions). p = positions[b, s] ([B, S] i64), else start[b] + s
-// (i64 [B]), else offset + s. Pairs are (i, i + R), interleaved (2i, 2i + 1). Rows s >= len[b] (i64 [B]) are copied.
-// A position outside [0, M) of a rotated row is an error with node and value.
+// Rotates the first 2 * R channels of x [B, heads, S, H] by the angle whose cosine and sine stand
+// in row p of cos and sin [M, R], or in row [b, s] of [B, S, R] (then no positions). p =
+// positions[b, s] ([B, S] i64), else start[b] + s (i64 [B]), else offset + s. Pairs are (i, i + R),
+// interleaved (2i, 2i + 1). Rows s >= len[b] (i64 [B]) are copied. A position outside [0, M) of a
+// rotated row is an error with node and value.
 struct ApplyRope {
   bool interleaved = false;
   Dim offset;
@@ -378,19 +461,22 @@ struct ApplyRope {
 };
 
 // GroupQueryAttention's bookkeeping of its cache, checked before anything is touched. i64 [B] each.
-//   T_b = seqlens[b] + 1; first prompt iff S == total (and neither query_seqlens nor a windowed cache)
-//   queryStart  0 on a first prompt, else T_b - Q_b      queryLen   Q_b = query_seqlens[b], S without
-//   keyLen      key rows that Sdpa sees                  writeStart first row that KvWrite writes
-//   keyStart    position of key row 0                    split      resident rows of a windowed cache
-// seqlens i32, B elements; total i32 one element; querySeqlens i32 [B]. Nothing of `bound` is read but its shape: where only
-// the data knows the total, it makes the total a dim.
+//   T_b = seqlens[b] + 1; a first prompt iff S == total, without query_seqlens or windowed cache
+//   queryStart  0 on a first prompt, else T_b - Q_b
+//   queryLen    Q_b = query_seqlens[b], S without
+//   keyLen      key rows that Sdpa sees
+//   writeStart  first row that KvWrite writes
+//   keyStart    position of key row 0
+//   split       resident rows of a windowed cache
+// seqlens i32, B elements; total i32 one element; querySeqlens i32 [B]. Nothing of `bound` is read
+// but its shape: where only the data knows the total, it makes the total a dim.
 struct CacheLengths {
   Dim batch;
-  Dim queries;      // S
-  Dim newRows;      // L: S, or 0 for a borrowed cache
-  Dim pastCapacity; // C_past, 0 without a past
-  Dim ropeRows;     // rows of the cos cache, -1 where there is none
-  int64_t window = -1;  // local window, where the cache is windowed
+  Dim queries;         // S
+  Dim newRows;         // L: S, or 0 for a borrowed cache
+  Dim pastCapacity;    // C_past, 0 without a past
+  Dim ropeRows;        // rows of the cos cache, -1 where there is none
+  int64_t window = -1; // local window, where the cache is windowed
   bool windowed = false, hasPast = false;
   ENGINE_OP("cache_lengths", "seqlens total querySeqlens? bound?",
             "queryStart queryLen keyLen writeStart keyStart split") {
@@ -400,8 +486,8 @@ struct CacheLengths {
   }
 };
 
-// Rotary positions of GroupQueryAttention's position_ids (i64 [B, S]): on a first prompt (S == total) element [0][0] + s
-// for every entry, else as given. total i32 one element.
+// Rotary positions of GroupQueryAttention's position_ids (i64 [B, S]): on a first prompt (S ==
+// total) element [0][0] + s for every entry, else as given. total i32 one element.
 struct RopePositions {
   bool promptRule = true; // false with query_seqlens
   ENGINE_OP("rope_positions", "positionIds total", "y") { v("prompt_rule", s.promptRule); }
@@ -410,8 +496,10 @@ struct RopePositions {
 // cache' = cache with update's rows written. Rows lie along `axis` of both; batch is axis 0.
 //   start  i64 [B], else `offset` for every entry; len i64 [B]: valid rows of update, else all
 //   capacity: rows of cache'. No cache operand: as an empty one.
-//   circular: row (start + i) mod capacity. Else a row outside [0, capacity) is an error with node, input and value, as is a negative start.
-// In place where the planner grants it (cache' on cache's buffer): then only the rows of update are written.
+//   circular: row (start + i) mod capacity; else a row outside [0, capacity) is an error that
+//   names node, input and value, as is a negative start.
+// In place where the planner grants it (cache' on cache's buffer): then only the rows of update are
+// written.
 struct KvWrite {
   int64_t axis = 2;
   Dim capacity, offset;
@@ -423,23 +511,26 @@ struct KvWrite {
   }
 };
 
-// The windowed cache's step: of the `split` resident rows followed by the new rows, keeps the last residentRows(T)
-// (kernels/windowed_cache.h), T = keyStart + split + len, at the front of cache' [B, K, C, H]; rows behind them are unspecified.
-// split, keyStart, len i64 [B] as CacheLengths gives them.
+// The windowed cache's step: of the `split` resident rows followed by the new rows, keeps the last
+// residentRows(T) (kernels/windowed_cache.h), T = keyStart + split + len, at the front of cache'
+// [B, K, C, H]; rows behind them are unspecified. split, keyStart, len i64 [B] as CacheLengths
+// gives them.
 struct KvEvict {
   int64_t window = 0;
   ENGINE_OP("kv_evict", "cache update split keyStart len", "y") { v("window", s.window); }
 };
 
-// Codes of a quantised cache: round-half-even(x / scale) clipped to [-128, 127] (i8) or [-8, 7] stored + 8, even channel in
-// the low nibble (u8, half the width). x [B, K, L, H], scale f32 of 1 or K * H elements. NaN gives the largest code.
+// Codes of a quantised cache: round-half-even(x / scale) clipped to [-128, 127] (i8) or [-8, 7]
+// stored + 8, even channel in the low nibble (u8, half the width). x [B, K, L, H], scale f32 of 1
+// or K * H elements. NaN gives the largest code.
 struct KvQuantize {
   int64_t bits = 8;
   ENGINE_OP("kv_quantize", "x scale", "y") { v("bits", s.bits); }
 };
 
-// Attention; kernels/sdpa_problem.h states what it computes. q [B,N,S,H], k [B,K,T,H], v [B,K,T,Hv], bias and mask
-// broadcastable to [B,N,S,C] save for C, sink [N], scores [B,N,S,scoreColumns]; lengths i64 [B].
+// Attention; kernels/sdpa_problem.h states what it computes. q [B,N,S,H], k [B,K,T,H], v
+// [B,K,T,Hv], bias and mask broadcastable to [B,N,S,C] save for C, sink [N], scores
+// [B,N,S,scoreColumns]; lengths i64 [B].
 struct Sdpa {
   float scale = 1, softcap = 0;
   Band band;
@@ -448,7 +539,8 @@ struct Sdpa {
   Scores scores = Scores::kNone;
   Dim scoreColumns;
   ENGINE_OP("sdpa",
-            "q k v kNew? vNew? bias? mask? sink? kScale? vScale? queryStart? queryLen? keyLen? keyStart? split?",
+            "q k v kNew? vNew? bias? mask? sink? kScale? vScale? queryStart? queryLen? keyLen? "
+            "keyStart? split?",
             "y scores") {
     v("scale", s.scale), v("softcap", s.softcap), v("band", s.band), v("anchor", s.anchor),
         v("offset", s.offset), v("scores", s.scores), v("score_columns", s.scoreColumns);
@@ -457,15 +549,35 @@ struct Sdpa {
 
 // Operand indices of Sdpa, for those who pick single ones.
 namespace sdpa {
-enum Operand { q, k, v, kNew, vNew, bias, mask, sink, kScale, vScale, queryStart, queryLen, keyLen, keyStart, split, kCount };
+enum Operand {
+  q,
+  k,
+  v,
+  kNew,
+  vNew,
+  bias,
+  mask,
+  sink,
+  kScale,
+  vScale,
+  queryStart,
+  queryLen,
+  keyLen,
+  keyStart,
+  split,
+  kCount
+};
 }
 
-// One list: everything else follows (a missing `infer` does not compile, a missing reference kernel fails a test).
-using Op = std::variant<Const, DimValues, Unary, Binary, Where, Cast, MatMul, QuantMatMul, QuantGather, Dequantize,
-                        Reshape, ReshapeTo, Transpose, Slice, SliceAt, Expand, ExpandTo, Concat, Pad, Fill, FillTo,
-                        Range, Tile, Trilu, Gather, GatherElements, GatherNd, ScatterNd, ScatterElements, Reduce,
-                        ArgReduce, TopK, CumSum, Softmax, RmsNorm, LayerNorm, If, CheckDims, CheckLengths, Unsupported,
-                        ApplyRope, CacheLengths, RopePositions, KvWrite, KvEvict, KvQuantize, Sdpa>;
+// One list: everything else follows (a missing `infer` does not compile, a missing reference kernel
+// fails a test).
+using Op =
+    std::variant<Const, DimValues, Unary, Binary, Where, Cast, MatMul, QuantMatMul, QuantGather,
+                 Dequantize, Reshape, ReshapeTo, Transpose, Slice, SliceAt, Expand, ExpandTo,
+                 Concat, Pad, Fill, FillTo, Range, Tile, Trilu, Gather, GatherElements, GatherNd,
+                 ScatterNd, ScatterElements, Reduce, ArgReduce, TopK, CumSum, Softmax, RmsNorm,
+                 LayerNorm, If, CheckDims, CheckLengths, Unsupported, ApplyRope, CacheLengths,
+                 RopePositions, KvWrite, KvEvict, KvQuantize, Sdpa>;
 
 inline constexpr size_t kNumOps = std::variant_size_v<Op>;
 

@@ -5,8 +5,8 @@
 
 namespace engine {
 
-// The value as a view of constant memory, if it is a Const or layout operators over one that strides can express.
-// `dtype` and dims are the value's own.
+// The value as a view of constant memory, if it is a Const or layout operators over one that
+// strides can express. `dtype` and dims are the value's own.
 std::optional<View> constantView(const ir::Graph &graph, ir::ValueId value);
 
 } // namespace engine

@@ -1,10 +1,10 @@
-// What a backend is: an ordered table of kernel rows. For each node the first row without an objection is taken; the
-// reference rows come last and never object (design.md, section 3).
+// What a backend is: an ordered table of kernel rows. For each node the first row without an
+// objection is taken; the reference rows come last and never object (design.md, section 3).
 #pragma once
 
 #include "ir/graph.h"
 #include "ir/view.h"
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
 #include <functional>
 #include <memory>
@@ -12,8 +12,6 @@
 #include <vector>
 
 namespace engine {
-
-using Isa = cpu::Isa;
 
 // What a kernel may count on when it is chosen. Constant for the life of a compiled model.
 struct KernelOptions {
@@ -46,12 +44,13 @@ struct KernelCall {
   View result(size_t i) const { return i < results.size() ? results[i] : View(); }
 };
 
-// A kernel is immutable once made: several sessions run one at the same time. Faults of the data (an index out of range)
-// throw Error without a node; the executor adds it.
+// A kernel is immutable once made: several sessions run one at the same time. Faults of the data
+// (an index out of range) throw Error without a node; the executor adds it.
 class Kernel {
 public:
   virtual ~Kernel() = default;
-  // Empty if the call can be run, else why not: the executor then asks the next row's kernel. For what only run-time shapes decide.
+  // Empty if the call can be run, else why not: the executor then asks the next row's kernel. For
+  // what only run-time shapes decide.
   virtual std::string whyNotNow(const KernelCall &) const { return {}; }
   virtual int64_t scratchBytes(const KernelCall &) const { return 0; }
   virtual void run(const KernelCall &call) const = 0;
@@ -62,7 +61,8 @@ public:
 struct KernelRow {
   size_t op;        // ir::opIndex<T>()
   const char *name; // unique among the rows of its operator: "flash", "reference"
-  // Operands may have any strides; otherwise the executor passes dense copies of those that are not dense.
+  // Operands may have any strides; otherwise the executor passes dense copies of those that are not
+  // dense.
   bool acceptsStrides;
   // Empty if the row fits, else a sentence. Null: it always fits.
   std::string (*whyNot)(const KernelProblem &);
@@ -85,8 +85,9 @@ llvm::ArrayRef<KernelRow> cpuRows();
 View makeView(void *data, DType dtype, llvm::ArrayRef<int64_t> dims);
 View viewOf(const ir::ConstData &constant);
 
-// Layout operators (Reshape, Transpose, Slice, Expand, CheckDims) as strides of their operand: no memory is touched. Absent where strides
-// cannot say it (a Reshape of a transposed tensor) or the operator is no layout operator.
+// Layout operators (Reshape, Transpose, Slice, Expand, CheckDims) as strides of their operand: no
+// memory is touched. Absent where strides cannot say it (a Reshape of a transposed tensor) or the
+// operator is no layout operator.
 std::optional<View> asView(const ir::Op &op, const View &operand, const ir::SymbolValues &symbols);
 
 // Copies `from` to `to`: same dtype and dims, any strides, threads 1.

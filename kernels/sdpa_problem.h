@@ -1,5 +1,6 @@
-// What an Sdpa kernel is asked to compute, on any backend. A plain header: CPU and CUDA kernels include it, and
-// `makeSdpaProblem` (kernels/sdpa_bind.h) is the only place that fills it from IR operands.
+// What an Sdpa kernel is asked to compute, on any backend. A plain header: CPU and CUDA kernels
+// include it, and `makeSdpaProblem` (kernels/sdpa_bind.h) is the only place that fills it from IR
+// operands.
 //
 //   position of query row i     p = queryStart + i
 //   position of key row j       keyStart + j
@@ -7,10 +8,12 @@
 //                               with column c = keyStart + j
 //   logits                      s = softcap(scale * <q_i, k_j>) + bias[.., i, c]      in f32
 //   softcap(x)                  cap * tanh(x / cap), x itself where cap <= 0
-//   output                      softmax over the visible rows (sink joins the denominator only) times V
+//   output                      softmax over the visible rows (sink joins the denominator only)
+//                               times V
 //
-// A row without a visible key gives 0. Rows i >= queryLen give 0. A key or value row that is not visible to any query row
-// is never used in arithmetic: it may hold NaN. A finite bias, however low, hides nothing.
+// A row without a visible key gives 0. Rows i >= queryLen give 0. A key or value row that is not
+// visible to any query row is never used in arithmetic: it may hold NaN. A finite bias, however
+// low, hides nothing.
 #pragma once
 
 #include "ir/band.h"
@@ -40,7 +43,8 @@ enum class ScoreMode : uint8_t {
 struct SdpaEntry {
   BandFrame frame;
   int64_t queryLen = 0; // valid query rows; the rest of the output is 0
-  int64_t split = 0;    // key rows below it live in k and v, from it on in kNew and vNew (at row j - split)
+  int64_t split =
+      0; // key rows below it live in k and v, from it on in kNew and vNew (at row j - split)
 };
 
 struct SdpaProblem {
@@ -49,9 +53,9 @@ struct SdpaProblem {
   View v;    // [B, K, T, Hv]
   View kNew; // [B, K, L, H] or absent: the second segment, of k's type
   View vNew;
-  View bias; // [B, N, S, C] float or absent; broadcast axes have stride 0
-  View mask; // [B, N, S, C] bool or absent; likewise
-  View sink; // [N] or absent: a logit that joins the denominator
+  View bias;   // [B, N, S, C] float or absent; broadcast axes have stride 0
+  View mask;   // [B, N, S, C] bool or absent; likewise
+  View sink;   // [N] or absent: a logit that joins the denominator
   View kScale; // f32 [1] or [K * H] for an i8 / u8 cache, else absent
   View vScale;
   View out;    // [B, N, S, Hv]

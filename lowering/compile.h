@@ -14,7 +14,7 @@ struct CompiledGraph;
 
 struct CompiledNode {
   Selection selection;
-  std::vector<std::unique_ptr<Kernel>> kernels; // one for each selected row
+  std::vector<std::unique_ptr<Kernel>> kernels;        // one for each selected row
   std::unique_ptr<CompiledGraph> thenGraph, elseGraph; // of an If
 };
 
@@ -29,7 +29,8 @@ struct CompiledGraph {
   int64_t packedBytes = 0;
 };
 
-// Called with each constant of a node whose kernel keeps weights in a layout of its own, as soon as it does.
+// Called with each constant of a node whose kernel keeps weights in a layout of its own, as soon as
+// it does.
 using PackedHook = std::function<void(const ir::ConstData &)>;
 
 // Throws Error for nodes without a kernel and for Unsupported nodes.

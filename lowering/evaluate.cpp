@@ -34,7 +34,8 @@ llvm::SmallVector<int64_t, 4> concreteDims(const ir::Fact &fact) {
 
 } // namespace
 
-std::vector<ir::ConstRef> evaluateNode(const ir::Node &node, llvm::ArrayRef<ir::ConstRef> operands) {
+std::vector<ir::ConstRef> evaluateNode(const ir::Node &node,
+                                       llvm::ArrayRef<ir::ConstRef> operands) {
   ir::GraphBuilder builder;
   ir::Values values;
   llvm::SmallVector<View, 8> views;
@@ -83,8 +84,8 @@ std::vector<ir::ConstRef> evaluateNode(const ir::Node &node, llvm::ArrayRef<ir::
       constants.push_back(nullptr);
       continue;
     }
-    constants.push_back(ir::makeConst(view.dtype, llvm::ArrayRef<int64_t>(view.dims, view.rank), view.data,
-                                      static_cast<size_t>(view.bytes())));
+    constants.push_back(ir::makeConst(view.dtype, llvm::ArrayRef<int64_t>(view.dims, view.rank),
+                                      view.data, static_cast<size_t>(view.bytes())));
   }
   return constants;
 }

@@ -28,10 +28,10 @@ bool isGrowingCache(const ir::Graph &graph, const ir::Node &node) {
   return llvm::is_contained(graph.outputs(), node.results[0]);
 }
 
-// --- index_copy ----------------------------------------------------------------------------------------------------------
+// --- index_copy --------------------------------------------------------------------------------
 
-// What torch's exporter makes of cache.index_copy(axis, rows, update): the rows' axis comes first, ScatterND writes whole
-// rows, and the axis goes back.
+// What torch's exporter makes of cache.index_copy(axis, rows, update): the rows' axis comes first,
+// ScatterND writes whole rows, and the axis goes back.
 struct IndexCopy {
   ir::ValueId cache, updates; // updates: rows first
   ir::Ints back;              // permutation of the updates to the cache's order
@@ -63,7 +63,8 @@ std::optional<ir::Dim> consecutiveStart(const ir::Fact &indices) {
   return rows[0];
 }
 
-// The row that ScatterND means by the index `row`: negative ones count from the end. What is out of range stays out of range.
+// The row that ScatterND means by the index `row`: negative ones count from the end. What is out of
+// range stays out of range.
 ir::Dim rowOfIndex(const ir::Dim &row, const ir::Dim &capacity) {
   const ir::Dim isNegative = ir::Dim::max(0, ir::Dim::min(1, -row));
   return row + capacity * isNegative;

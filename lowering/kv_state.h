@@ -7,10 +7,11 @@
 
 namespace engine::lowering {
 
-// Rewrites to KvWrite what exporters that know no cache operator write, where a graph input becomes a graph output:
+// Rewrites to KvWrite what exporters that know no cache operator write, where a graph input becomes
+// a graph output:
 //   Concat(past, new), if nothing else reads `past`
-//   Transpose(ScatterND(Transpose(cache), rows, updates)) with rows start, start + 1, ... (index_copy), if it is certain that
-//   they do not go around the cache's end
+//   Transpose(ScatterND(Transpose(cache), rows, updates)) with rows start, start + 1, ...
+//   (index_copy), if it is certain that they do not go around the cache's end
 ir::Graph recognizeKvStates(const ir::Graph &graph);
 
 struct KvState {

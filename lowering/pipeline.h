@@ -1,4 +1,5 @@
-// The passes, in order, and the one place that runs them: named, timed, verified, dumped, disabled, stopped after.
+// The passes, in order, and the one place that runs them: named, timed, verified, dumped, disabled,
+// stopped after.
 #pragma once
 
 #include "ir/graph.h"
@@ -24,7 +25,7 @@ llvm::ArrayRef<Pass> passes();
 
 struct PipelineOptions {
   std::vector<std::string> disabled;
-  std::string stopAfter; // empty: run all; "import": run none
+  std::string stopAfter;  // empty: run all; "import": run none
   bool roundTrip = false; // print, parse, compare and go on with the parsed graph, after every pass
   bool verify = false;
   PassContext context;

@@ -91,7 +91,7 @@ private:
     if (llvm::is_contained(graph_.outputs(), result))
       return Storage::kOutput;
     return shapeKnownAtStart(graph_.fact(result)) && !node.as<ir::If>() ? Storage::kArena
-                                                                       : Storage::kPool;
+                                                                        : Storage::kPool;
   }
 
   void placeView(const ir::Node &node) {
@@ -107,8 +107,8 @@ private:
     dense_[node.results[0].index] = undoesOrder || (keepsOrder && operandDense);
   }
 
-  // The first result may take an operand's memory when nobody reads that operand (or anything that shares its memory)
-  // afterwards, and both have the same bytes.
+  // The first result may take an operand's memory when nobody reads that operand (or anything that
+  // shares its memory) afterwards, and both have the same bytes.
   void grantInPlace(int index) {
     const ir::Node &node = graph_.nodes()[index];
     if (!isElementwise(node.op) && !node.as<ir::KvWrite>())
@@ -232,11 +232,10 @@ ArenaLayout layOutArena(llvm::ArrayRef<ArenaSlot> slots, llvm::ArrayRef<int64_t>
     }
     layout.offsets[slot] = offset;
     layout.bytes = std::max(layout.bytes, offset + size);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), slot,
-                                   [&](size_t a, size_t b) {
-                                     return layout.offsets[a] < layout.offsets[b];
-                                   }),
-                  slot);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), slot,
+                         [&](size_t a, size_t b) { return layout.offsets[a] < layout.offsets[b]; }),
+        slot);
   }
   return layout;
 }

@@ -1,4 +1,5 @@
-// The memory plan: where each value lives. Made once for symbolic shapes; offsets follow when the symbols' bounds are known.
+// The memory plan: where each value lives. Made once for symbolic shapes; offsets follow when the
+// symbols' bounds are known.
 #pragma once
 
 #include "ir/graph.h"
@@ -19,11 +20,13 @@ enum class Storage : uint8_t {
 
 struct ValuePlan {
   Storage storage = Storage::kNone;
-  ir::ValueId base;     // kShared: whose memory
-  int slot = -1;        // kArena, and kShared values that may need a copy: index into slots
-  int lastUse = -1;     // of the value and of all that share its memory: node index, numNodes for outputs
+  ir::ValueId base; // kShared: whose memory
+  int slot = -1;    // kArena, and kShared values that may need a copy: index into slots
+  int lastUse =
+      -1; // of the value and of all that share its memory: node index, numNodes for outputs
   bool mayCopy = false; // a layout operator that strides may not be able to express
-  // Attention output [B, N, S, H] that is read as [B, S, N, H] is stored in that order, so that merging the heads is a view.
+  // Attention output [B, N, S, H] that is read as [B, S, N, H] is stored in that order, so that
+  // merging the heads is a view.
   bool rowsFirst = false;
 };
 
@@ -37,8 +40,8 @@ struct ArenaSlot {
 struct MemoryPlan {
   std::vector<ValuePlan> values;
   std::vector<ArenaSlot> slots;
-  // Operand of the node whose memory its first result may take over, by node; -1: none. Elementwise operators, and
-  // KvWrite on a cache that nobody reads afterwards.
+  // Operand of the node whose memory its first result may take over, by node; -1: none. Elementwise
+  // operators, and KvWrite on a cache that nobody reads afterwards.
   std::vector<int> inPlace;
 };
 
@@ -52,10 +55,12 @@ struct ArenaLayout {
   int64_t bytes = 0;
 };
 
-// Greedy by size, each at the lowest offset that no slot alive at the same time covers; 64-byte aligned.
+// Greedy by size, each at the lowest offset that no slot alive at the same time covers; 64-byte
+// aligned.
 ArenaLayout layOutArena(llvm::ArrayRef<ArenaSlot> slots, llvm::ArrayRef<int64_t> sizes);
 
-// Names of the symbols that a feed fixes: those that stand alone as a dim of an input or as an element of an integer input.
+// Names of the symbols that a feed fixes: those that stand alone as a dim of an input or as an
+// element of an integer input.
 llvm::StringMap<bool> symbolsOfInputs(const ir::Graph &graph);
 
 } // namespace engine::lowering

@@ -4,7 +4,6 @@
 #include "lowering/match.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace engine::lowering {
 
@@ -42,12 +41,15 @@ struct Weight {
 
   // Where the scale of a block stands among the scales.
   int64_t scaleIndex(int64_t column, int64_t b) const {
-    if (scales->count() == 1)
-      return 0;
-    if (block == 0)
-      return column;
-    return transposed ? column * blocks() + b : b * columns + column;
+    return column * scaleColumnStride + b * scaleBlockStride;
   }
+
+  void setScaleStrides() {
+    const bool single = scales->count() == 1;
+    scaleColumnStride = single ? 0 : block != 0 && transposed ? blocks() : 1;
+    scaleBlockStride = single || block == 0 ? 0 : transposed ? 1 : columns;
+  }
+  int64_t scaleColumnStride = 0, scaleBlockStride = 0;
 };
 
 // Code i of a constant, as it is stored.
@@ -107,20 +109,20 @@ std::optional<Weight> weightOf(const Matcher &matcher, ValueId value) {
   weight.columns = weight.codes->dims[weight.transposed ? 0 : 1];
   const auto &op = std::get<ir::Dequantize>(node->op);
   const DType scaleType = weight.scales->dtype;
+  if (scaleType == DType::kF64)
+    return std::nullopt;
   if ((scaleType != op.to && scaleType != DType::kF32) || !fits(op, weight))
     return std::nullopt;
+  weight.setScaleStrides();
   return weight;
 }
 
 // --- Repacking
 // -----------------------------------------------------------------------------------------
 
-// Codes by read(column, k), as [columns, blocks, bytes of a block], low bits first; zeros behind
-// the depth.
-template <class Read> ConstRef packCodes(const Weight &w, const Read &read) {
-  const int64_t blockBytes = w.packedBlock() * w.bits() / 8;
-  const int64_t rowBytes = w.blocks() * blockBytes;
-  auto bytes = std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(w.columns * rowBytes));
+// Codes by read(column, k), low bits first.
+template <class Read>
+void packCodes(const Weight &w, int64_t rowBytes, uint8_t *to, const Read &read) {
   const uint8_t flip = static_cast<uint8_t>(w.offset());
   const int64_t bits = w.bits();
   const int64_t perByte = 8 / bits;
@@ -129,7 +131,7 @@ template <class Read> ConstRef packCodes(const Weight &w, const Read &read) {
     for (int64_t k0 = 0; k0 < w.depth; k0 += kTile) {
       const int64_t kEnd = std::min(k0 + kTile, w.depth);
       for (int64_t column = column0; column < columnEnd; ++column) {
-        uint8_t *row = bytes->data() + column * rowBytes;
+        uint8_t *row = to + column * rowBytes;
         for (int64_t k = k0; k < kEnd; ++k) {
           const int code = read(column, k) ^ flip;
           row[k / perByte] |= static_cast<uint8_t>(code << (k % perByte * bits));
@@ -137,6 +139,53 @@ template <class Read> ConstRef packCodes(const Weight &w, const Read &read) {
       }
     }
   }
+}
+
+// Two bytes hold the codes of two columns at two depths: they change places as they are. Most
+// models have such constants, and what a code costs here is part of the time to load one.
+void packNibbles(const Weight &w, int64_t rowBytes, uint8_t *to) {
+  const uint8_t *from = static_cast<const uint8_t *>(w.codes->data);
+  const int64_t width = w.columns / 2;
+  const uint8_t flip = w.offset() != 0 ? 0x88 : 0;
+  for (int64_t pair0 = 0; pair0 < width; pair0 += kTile) {
+    const int64_t pairEnd = std::min(pair0 + kTile, width);
+    for (int64_t k0 = 0; k0 < w.depth; k0 += kTile) {
+      const int64_t kEnd = std::min(k0 + kTile, w.depth);
+      for (int64_t pair = pair0; pair < pairEnd; ++pair) {
+        uint8_t *first = to + 2 * pair * rowBytes;
+        for (int64_t k = k0; k < kEnd; k += 2) {
+          const unsigned upper = from[k * width + pair] ^ flip;
+          const unsigned lower = from[(k + 1) * width + pair] ^ flip;
+          first[k / 2] = static_cast<uint8_t>((upper & 15) | (lower & 15) << 4);
+          first[rowBytes + k / 2] = static_cast<uint8_t>(upper >> 4 | (lower & 0xf0));
+        }
+      }
+    }
+  }
+}
+
+void packInto(const Weight &w, int64_t rowBytes, uint8_t *to) {
+  const uint8_t *bytes = static_cast<const uint8_t *>(w.codes->data);
+  const int64_t columnStride = w.transposed ? w.depth : 1;
+  const int64_t depthStride = w.transposed ? 1 : w.columns;
+  if (w.bits() == 8)
+    return packCodes(w, rowBytes, to, [=](int64_t column, int64_t k) {
+      return bytes[column * columnStride + k * depthStride];
+    });
+  if (!w.transposed && w.columns % 2 == 0 && w.depth % 2 == 0)
+    return packNibbles(w, rowBytes, to);
+  packCodes(w, rowBytes, to, [=](int64_t column, int64_t k) {
+    const int64_t i = column * columnStride + k * depthStride;
+    return (bytes[i / 2] >> (i % 2 * 4)) & 15;
+  });
+}
+
+// [columns, blocks, bytes of a block]; zeros behind the depth.
+ConstRef packedCodes(const Weight &w) {
+  const int64_t blockBytes = w.packedBlock() * w.bits() / 8;
+  const int64_t rowBytes = w.blocks() * blockBytes;
+  auto bytes = std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(w.columns * rowBytes));
+  packInto(w, rowBytes, bytes->data());
   auto data = std::make_shared<ConstData>();
   data->dtype = DType::kU8;
   data->dims.assign({w.columns, w.blocks(), blockBytes});
@@ -146,29 +195,22 @@ template <class Read> ConstRef packCodes(const Weight &w, const Read &read) {
   return data;
 }
 
-// What each code costs here is part of the time to load a model: no type is asked for inside.
-ConstRef packedCodes(const Weight &w) {
-  const uint8_t *bytes = static_cast<const uint8_t *>(w.codes->data);
-  const int64_t columnStride = w.transposed ? w.depth : 1;
-  const int64_t depthStride = w.transposed ? 1 : w.columns;
-  if (w.bits() == 8)
-    return packCodes(w, [=](int64_t column, int64_t k) {
-      return bytes[column * columnStride + k * depthStride];
-    });
-  return packCodes(w, [=](int64_t column, int64_t k) {
-    const int64_t i = column * columnStride + k * depthStride;
-    return (bytes[i / 2] >> (i % 2 * 4)) & 15;
-  });
+template <class T> void packScales(const Weight &w, void *data) {
+  const T *from = static_cast<const T *>(w.scales->data);
+  T *to = static_cast<T *>(data);
+  const int64_t blocks = w.blocks();
+  for (int64_t column = 0; column < w.columns; ++column)
+    for (int64_t b = 0; b < blocks; ++b)
+      to[column * blocks + b] = from[w.scaleIndex(column, b)];
 }
 
 ConstRef packedScales(const Weight &w) {
-  const size_t size = static_cast<size_t>(dtypeInfo(w.scales->dtype).bits / 8);
-  const char *from = static_cast<const char *>(w.scales->data);
-  std::vector<char> scales(static_cast<size_t>(w.columns * w.blocks()) * size);
-  char *to = scales.data();
-  for (int64_t column = 0; column < w.columns; ++column)
-    for (int64_t b = 0; b < w.blocks(); ++b, to += size)
-      std::memcpy(to, from + static_cast<size_t>(w.scaleIndex(column, b)) * size, size);
+  const int64_t count = w.columns * w.blocks();
+  std::vector<char> scales(static_cast<size_t>(byteSize(w.scales->dtype, count)));
+  if (dtypeInfo(w.scales->dtype).bits == 16)
+    packScales<uint16_t>(w, scales.data());
+  else
+    packScales<uint32_t>(w, scales.data());
   return ir::makeConst(w.scales->dtype, {w.columns, w.blocks()}, scales.data(), scales.size());
 }
 

@@ -62,7 +62,8 @@ bool needsKernel(const ir::Op &op) {
          !std::holds_alternative<ir::If>(op) && !isLayoutOp(op);
 }
 
-Selection selectKernels(const ir::Graph &graph, const ir::Node &node, const SelectOptions &options) {
+Selection selectKernels(const ir::Graph &graph, const ir::Node &node,
+                        const SelectOptions &options) {
   checkForced(options);
   Selection selection;
   if (!needsKernel(node.op))

@@ -1,5 +1,5 @@
-// Kernel selection: for each node the rows of a backend without an objection, in the table's order, and the sentences of
-// those that object (design.md, section 3).
+// Kernel selection: for each node the rows of a backend without an objection, in the table's order,
+// and the sentences of those that object (design.md, section 3).
 #pragma once
 
 #include "kernels/kernel.h"
@@ -15,7 +15,8 @@ struct Objection {
 };
 
 struct Selection {
-  // The row that runs comes first. More than one only while a row may object when it runs (KernelRow::decidesLate).
+  // The row that runs comes first. More than one only while a row may object when it runs
+  // (KernelRow::decidesLate).
   llvm::SmallVector<const KernelRow *, 2> rows;
   std::vector<Objection> objections;
 };

@@ -60,7 +60,8 @@ void check(const AttentionBiasSpec &spec) {
   const std::vector<int64_t> rows{batch, spec.maxRows};
   const std::string rowsText =
       "[" + std::to_string(batch) + ", " + std::to_string(spec.maxRows) + "]";
-  require(!spec.blocks.defined() || (spec.blocks.dtype() == DType::kI64 && spec.blocks.shape() == rows),
+  require(!spec.blocks.defined() ||
+              (spec.blocks.dtype() == DType::kI64 && spec.blocks.shape() == rows),
           "blocks", "must be i64 " + rowsText);
   require(!spec.padding.defined() ||
               (spec.padding.dtype() == DType::kBool && spec.padding.shape() == rows),

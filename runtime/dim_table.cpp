@@ -34,7 +34,8 @@ void DimTable::evaluateInputs() {
     if (entry.constant || entry.late)
       continue;
     entry.ready = false;
-    // A dim may have no value, as the quotient of lengths that do not divide; whoever asks for it then says for which node.
+    // A dim may have no value, as the quotient of lengths that do not divide; whoever asks for it
+    // then says for which node.
     try {
       entry.value = entry.dim.evaluate(symbols_);
       entry.ready = true;

@@ -1,4 +1,5 @@
-// The dims of a graph, numbered: evaluated once a run instead of once a use, without looking up names.
+// The dims of a graph, numbered: evaluated once a run instead of once a use, without looking up
+// names.
 #pragma once
 
 #include "ir/dim.h"
@@ -27,18 +28,21 @@ public:
   int64_t input(size_t number) const { return *inputs_[number].value; }
   // Evaluates what follows from the inputs' symbols.
   void evaluateInputs();
-  // Throws Error where the dim cannot be evaluated: names no symbol without a value once evaluateInputs() was called.
+  // Throws Error where the dim cannot be evaluated: names no symbol without a value once
+  // evaluateInputs() was called.
   int64_t operator[](Index index) const {
     const Entry &entry = entries_[index];
     return entry.ready ? entry.value : entry.dim.evaluate(symbols_);
   }
   const ir::Dim &dim(Index index) const { return entries_[index].dim; }
-  // A symbol that only data decides, in the middle of a run; a symbol of the inputs keeps its value.
+  // A symbol that only data decides, in the middle of a run; a symbol of the inputs keeps its
+  // value.
   void bindLate(llvm::StringRef name, int64_t value) {
     if (!isInputSymbol(name))
       symbols_[name] = value;
   }
-  // Values of all symbols, as kernels want them; late ones may be of an earlier run until they are bound anew.
+  // Values of all symbols, as kernels want them; late ones may be of an earlier run until they are
+  // bound anew.
   const ir::SymbolValues &symbols() const { return symbols_; }
 
 private:

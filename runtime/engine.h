@@ -1,16 +1,18 @@
-// The public API: load an ONNX decoder, run it, keep its caches. Needs nothing but the standard library.
+// The public API: load an ONNX decoder, run it, keep its caches. Needs nothing but the standard
+// library.
 //
 //   auto model = engine::Model::load("model.onnx");
 //   if (!model) return fail(model.error().message);
 //   auto session = engine::Session::create(*model);
 //   engine::Tensors feed;
 //   feed["input_ids"] = engine::Tensor::of<int64_t>({1, 3}, {1, 2, 3});
-//   auto out = session->run(feed);                       // ONNX contract: all inputs in, all outputs back
+//   auto out = session->run(feed);   // ONNX contract: all inputs in, all outputs back
 //   float *logits = (*out)["logits"].as<float>();
 //
-// Errors: nothing throws; every fallible call gives a Result. Thread safety: a Model is immutable and may be shared by
-// any number of sessions and threads; a Session belongs to one thread at a time (cancel() excepted). Results are the same bits for the
-// same inputs, options and thread count.
+// Errors: nothing throws; every fallible call gives a Result. Thread safety: a Model is immutable
+// and may be shared by any number of sessions and threads; a Session belongs to one thread at a
+// time (cancel() excepted). Results are the same bits for the same inputs, options and thread
+// count.
 #pragma once
 
 #include "ir/dtype.h"
@@ -36,7 +38,7 @@
 
 namespace engine {
 
-// --- Errors -------------------------------------------------------------------------------------------------------------
+// --- Errors ------------------------------------------------------------------------------------
 
 struct Failure {
   enum class Kind {
@@ -46,7 +48,8 @@ struct Failure {
     kInternal, // the engine is at fault: please report it
   };
   Kind kind = Kind::kRefused;
-  // FILE: node 'NAME' (DOMAIN.OP): input 'X': what, and what was expected. Several refusals of a model: one a line.
+  // FILE: node 'NAME' (DOMAIN.OP): input 'X': what, and what was expected. Several refusals of a
+  // model: one a line.
   std::string message;
 };
 
@@ -76,14 +79,15 @@ private:
 struct Done {}; // the value of calls that only succeed
 using Status = Result<Done>;
 
-// --- Tensors ------------------------------------------------------------------------------------------------------------
+// --- Tensors -----------------------------------------------------------------------------------
 
-// A dense row-major tensor. Copies share the memory. f16 and bf16 elements are their 16 bits in a uint16_t; bool is one
-// byte, 0 or 1; i4 and u4 are packed two a byte, the first in the low nibble.
+// A dense row-major tensor. Copies share the memory. f16 and bf16 elements are their 16 bits in a
+// uint16_t; bool is one byte, 0 or 1; i4 and u4 are packed two a byte, the first in the low nibble.
 class ENGINE_API Tensor {
 public:
   Tensor() = default;
-  // Zeroed memory that the tensor owns. A shape with a negative dim or too many bytes gives an undefined tensor.
+  // Zeroed memory that the tensor owns. A shape with a negative dim or too many bytes gives an
+  // undefined tensor.
   static Tensor zeros(DType dtype, std::vector<int64_t> shape);
   // Memory that the caller owns and keeps alive: count(shape) elements.
   static Tensor borrow(DType dtype, std::vector<int64_t> shape, void *data);
@@ -135,20 +139,20 @@ private:
 
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
-// --- Models -------------------------------------------------------------------------------------------------------------
+// --- Models ------------------------------------------------------------------------------------
 
 struct ValueInfo {
   std::string name;
   DType dtype = DType::kUndefined;
   std::vector<std::string> shape; // "batch", "8", "P + S"
   bool hasDefault = false;        // may be left out of a feed
-  bool state = false;             // an input: a cache that a session can keep; an output: what becomes of it
-  std::string peer;               // of a state: the name of the output (input) that it becomes (was)
+  bool state = false; // an input: a cache that a session can keep; an output: what becomes of it
+  std::string peer;   // of a state: the name of the output (input) that it becomes (was)
 };
 
 struct ModelOptions {
   std::string backend = "cpu"; // cpu, reference
-  std::string isa;             // base, avx2, avx512: the highest to use; empty: what the machine has
+  std::string isa; // base, avx2, avx512: the highest to use; empty: what the machine has
   std::map<std::string, int64_t> symbols; // dims to fix, by name
   std::vector<std::string> kernels;       // "sdpa:flash": must run for every node of that operator
   std::vector<std::string> disabledPasses;
@@ -156,7 +160,8 @@ struct ModelOptions {
   std::string weights;   // folder of a dump's weight files
   bool exact = false;    // quantised weights as their exact dequantised values
   bool pack = true;      // keep weights in a faster layout beside the mapped file
-  bool roundTrip = false; // print and parse the graph after every pass, and go on with the parsed one
+  // Print and parse the graph after every pass, and go on with the parsed one.
+  bool roundTrip = false;
 };
 
 namespace detail {
@@ -187,25 +192,26 @@ private:
   std::shared_ptr<const detail::ModelImpl> impl_;
 };
 
-// --- Sessions -----------------------------------------------------------------------------------------------------------
+// --- Sessions ----------------------------------------------------------------------------------
 
 struct SessionOptions {
-  int threads = 0;         // 0: all cores
-  size_t maxMemory = 0;    // bytes of buffers of this session, caches included; 0: no limit
-  int64_t cacheRows = 0;   // capacity of kept caches in rows; 0: grows by doubling
+  int threads = 0;       // 0: all cores
+  size_t maxMemory = 0;  // bytes of buffers of this session, caches included; 0: no limit
+  int64_t cacheRows = 0; // capacity of kept caches in rows; 0: grows by doubling
 };
 
 class ENGINE_API Session {
 public:
   static Result<Session> create(const Model &model, const SessionOptions &options = {});
 
-  // The ONNX contract: every input without a default by name; every output comes back. `outputs` may hold tensors of the caller
-  // for some outputs: they are written in place and must have the right type and shape. Inputs are not changed.
+  // The ONNX contract: every input without a default by name; every output comes back. `outputs`
+  // may hold tensors of the caller for some outputs: they are written in place and must have the
+  // right type and shape. Inputs are not changed.
   Result<Tensors> run(const Tensors &inputs, const Tensors &outputs = {});
 
-  // A decoder's step: as run, but inputs that are states (ValueInfo::state) are left out: the session keeps them, in place,
-  // and their outputs do not come back. The first step begins with empty caches (a cache whose length is fixed by the
-  // model: zeros).
+  // A decoder's step: as run, but inputs that are states (ValueInfo::state) are left out: the
+  // session keeps them, in place, and their outputs do not come back. The first step begins with
+  // empty caches (a cache whose length is fixed by the model: zeros).
   Result<Tensors> step(const Tensors &inputs, const Tensors &outputs = {});
 
   // Rows in the kept caches whose length grows.
@@ -217,10 +223,12 @@ public:
   // Gives a state its content, or reads it (dense, as the graph's output would be).
   Status setState(const std::string &inputName, const Tensor &value);
   Result<Tensor> state(const std::string &inputName) const;
-  // Drops all but the last `rows` rows of a state that grows: for models whose caller has to bound a cache.
+  // Drops all but the last `rows` rows of a state that grows: for models whose caller has to bound
+  // a cache.
   Status keepLast(const std::string &inputName, int64_t rows);
 
-  // From any thread: the run in progress stops with Failure::kCancelled before its next node. Cleared by the next call.
+  // From any thread: the run in progress stops with Failure::kCancelled before its next node.
+  // Cleared by the next call.
   void cancel();
 
   // Bytes held by this session's buffers.
@@ -232,13 +240,14 @@ private:
   std::shared_ptr<detail::SessionImpl> impl_;
 };
 
-// --- Masks for external caches --------------------------------------------------------------------------------------------
+// --- Masks for external caches -----------------------------------------------------------------
 
-// Graphs whose cache is written by TensorScatter and read whole take their mask as a float bias [B, 1, S, maxRows] over
-// absolute cache rows. With p = positions[b, i], row j is visible to query i of entry b iff
+// Graphs whose cache is written by TensorScatter and read whole take their mask as a float bias [B,
+// 1, S, maxRows] over absolute cache rows. With p = positions[b, i], row j is visible to query i of
+// entry b iff
 //     j < valid[b]  and  not padding[b, j]
-//     and  (j <= p  or  not causal  or  sameBlock)      sameBlock: blocks[b, j] == blocks[b, p] >= 0
-//     and  (window == 0  or  j > p - window  or  (blocksIgnoreWindow and sameBlock))
+//     and  (j <= p  or  not causal  or  sameBlock)      sameBlock: blocks[b, j] == blocks[b, p] >=
+//     0 and  (window == 0  or  j > p - window  or  (blocksIgnoreWindow and sameBlock))
 // Blocks (the tokens of an image, say) see each other both ways.
 struct AttentionBiasSpec {
   DType dtype = DType::kF32; // f32, f16, bf16
@@ -249,7 +258,7 @@ struct AttentionBiasSpec {
   int64_t window = 0; // rows that a query sees, itself included; 0: all
   Tensor blocks;      // i64 [B, maxRows] or undefined: block of each row, negative for none
   bool blocksIgnoreWindow = false; // Gemma-3's rule; Gemma-4's windows hold inside blocks too
-  Tensor padding;     // bool [B, maxRows] or undefined: rows that nobody may see
+  Tensor padding;                  // bool [B, maxRows] or undefined: rows that nobody may see
 };
 
 // 0 where visible, -inf where not.

@@ -33,7 +33,8 @@ int64_t intElement(const View &view, int64_t index) {
   }
 }
 
-// Facts of a view as inference wants them at run time: concrete dims, and contents where they may matter.
+// Facts of a view as inference wants them at run time: concrete dims, and contents where they may
+// matter.
 ir::Fact concreteFact(const View &view) {
   ir::Shape shape;
   for (int i = 0; i < view.rank; ++i)
@@ -82,7 +83,7 @@ Executor::Executor(const lowering::CompiledGraph &compiled, const ExecutorOption
   }
 }
 
-// --- Dims ---------------------------------------------------------------------------------------------------------------
+// --- Dims --------------------------------------------------------------------------------------
 
 void Executor::compileDims() {
   for (ir::ValueId input : graph_.inputs()) {
@@ -155,7 +156,7 @@ Executor::NodeDims Executor::compileNodeDims(const ir::Node &node, llvm::StringM
   return dims;
 }
 
-// --- Binding a feed -----------------------------------------------------------------------------------------------------
+// --- Binding a feed ----------------------------------------------------------------------------
 
 void Executor::bindInputs(llvm::ArrayRef<View> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -206,10 +207,10 @@ void Executor::bindContents(size_t input, const View &view) {
                      intElement(view, static_cast<int64_t>(i)));
 }
 
-// --- Memory -------------------------------------------------------------------------------------------------------------
+// --- Memory ------------------------------------------------------------------------------------
 
-// Offsets hold for all shapes up to the bounds: they are laid out again only when a symbol outgrows its bound, which then
-// doubles, so that a growing cache settles quickly.
+// Offsets hold for all shapes up to the bounds: they are laid out again only when a symbol outgrows
+// its bound, which then doubles, so that a growing cache settles quickly.
 void Executor::planArena() {
   bool fits = laidOut_;
   for (size_t i = 0; i < bounds_.size(); ++i)
@@ -224,7 +225,8 @@ void Executor::planArena() {
     wide[i] = !outgrown ? bounds_[i] : laidOut_ ? std::max(value, twice) : value;
     tight[i] = outgrown ? wide[i] : value;
   }
-  // A long prompt followed by long decoding: the arena for the prompt's queries times the cache's later lengths is never needed.
+  // A long prompt followed by long decoding: the arena for the prompt's queries times the cache's
+  // later lengths is never needed.
   constexpr int64_t kSmall = 1 << 20;
   lowering::ArenaLayout layout = layOut(tight);
   bounds_ = tight;
@@ -328,7 +330,7 @@ void Executor::releaseAfter(size_t index) {
   }
 }
 
-// --- Shapes -------------------------------------------------------------------------------------------------------------
+// --- Shapes ------------------------------------------------------------------------------------
 
 void Executor::resultDims(size_t index, size_t result, llvm::SmallVectorImpl<int64_t> &dims) {
   dims.clear();
@@ -361,7 +363,7 @@ void Executor::inferResults(const ir::Node &node, llvm::SmallVectorImpl<Dims> &d
   }
 }
 
-// --- Nodes --------------------------------------------------------------------------------------------------------------
+// --- Nodes -------------------------------------------------------------------------------------
 
 void Executor::run(const Request &request) {
   bindInputs(request.inputs);
@@ -418,7 +420,8 @@ void Executor::runLayout(size_t index) {
   if (!view) {
     const ir::ValueId result = node.results[0];
     const int slot = compiled_.plan.values[result.index].slot;
-    View dense = makeView(nullptr, operand.dtype, llvm::ArrayRef<int64_t>(operand.dims, operand.rank));
+    View dense =
+        makeView(nullptr, operand.dtype, llvm::ArrayRef<int64_t>(operand.dims, operand.rank));
     if (slot >= 0) {
       dense.data = arena_.data() + layout_.offsets[slot];
     } else {

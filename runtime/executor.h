@@ -1,4 +1,5 @@
-// Runs a compiled graph: binds a feed to the graph's symbols, places values by the memory plan, calls the kernels.
+// Runs a compiled graph: binds a feed to the graph's symbols, places values by the memory plan,
+// calls the kernels.
 #pragma once
 
 #include "lowering/compile.h"
@@ -30,10 +31,11 @@ public:
     virtual ~Sink() = default;
     // Memory for output `index`, dense. Never called for outputs that the caller does not want.
     virtual View output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims) = 0;
-    // Only where states are kept, for state `index` (of CompiledGraph::states). Room for `rows` rows: the view of the cache with
-    // that many rows, the first of which are the past's.
+    // Only where states are kept, for state `index` (of CompiledGraph::states). Room for `rows`
+    // rows: the view of the cache with that many rows, the first of which are the past's.
     virtual View state(size_t index, int64_t rows);
-    // The state's node is about to write: `lengths[b]` tokens have gone into entry b's cache, this call's included.
+    // The state's node is about to write: `lengths[b]` tokens have gone into entry b's cache, this
+    // call's included.
     virtual void stateWritten(size_t, llvm::ArrayRef<int64_t> /*lengths*/) {}
   };
 
@@ -55,8 +57,8 @@ private:
   // What the dims of a result need.
   struct NodeDims {
     llvm::SmallVector<llvm::SmallVector<DimTable::Index, 4>, 2> results; // by result and axis
-    DimTable::Index offset = 0; // of a KvWrite
-    bool fromData = false;      // only inference on the operands' data tells them
+    DimTable::Index offset = 0;                                          // of a KvWrite
+    bool fromData = false; // only inference on the operands' data tells them
   };
   struct InputAxis {
     DimTable::Index dim = 0;
@@ -106,13 +108,14 @@ private:
   std::vector<NodeDims> nodeDims_;
   std::vector<InputDims> inputDims_;
   llvm::StringMap<bool> boundByAxis_; // symbols, while the inputs are compiled
-  std::vector<int64_t> bounds_; // largest value of each of the inputs' symbols that the arena is laid out for
+  std::vector<int64_t>
+      bounds_; // largest value of each of the inputs' symbols that the arena is laid out for
   lowering::ArenaLayout layout_;
   bool laidOut_ = false;
   AlignedBuffer arena_, scratch_;
   BufferPool pool_;
-  std::vector<View> views_; // by value
-  std::vector<char *> pooled_; // by value: its pool buffer, or null
+  std::vector<View> views_;                        // by value
+  std::vector<char *> pooled_;                     // by value: its pool buffer, or null
   std::vector<std::vector<ir::ValueId>> releases_; // by node: pool values whose last use it is
   std::vector<bool> outputWritten_;
   std::vector<int> stateOfNode_; // by node: index of the state it writes, or -1

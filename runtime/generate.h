@@ -1,11 +1,13 @@
 // Text generation with a folder of exported models: token ids in, token ids out.
 //
-//   genai_config.json                the decoder that it names, with its input and output names, context length and end tokens
-//   prefill.onnx and decode.onnx     the prompt at once if prefill takes its length, then token by token; config.json beside them
-//   model.onnx                       alone
+//   genai_config.json              the decoder that it names, with its input and output names,
+//                                  context length and end tokens
+//   prefill.onnx and decode.onnx   the prompt at once if prefill takes its length, then token by
+//                                  token; config.json beside them
+//   model.onnx                     alone
 //
-// What an input is, its name and shape tell; generator.h's caller need not know the exporter. An input that is not recognised
-// is refused with what was looked for.
+// What an input is, its name and shape tell; a caller need not know the exporter. An
+// input that is not recognised is refused with what was looked for.
 #pragma once
 
 #include "engine.h" // stands beside it where both are installed
@@ -14,9 +16,10 @@
 
 namespace engine {
 
-// Greedy at temperature 0. Otherwise: logits / temperature; the topK largest (0: all; equal ones in order of id); softmax;
-// of these, in descending order, the fewest that reach topP together; drawn in proportion. One draw of std::mt19937_64 a token,
-// its upper 53 bits a number in [0, 1): the same tokens for the same seed and logits on every machine.
+// Greedy at temperature 0. Otherwise: logits / temperature; the topK largest (0: all; equal ones in
+// order of id); softmax; of these, in descending order, the fewest that reach topP together; drawn
+// in proportion. One draw of std::mt19937_64 a token, its upper 53 bits a number in [0, 1): the
+// same tokens for the same seed and logits on every machine.
 struct Sampling {
   double temperature = 0;
   int64_t topK = 0;
@@ -34,7 +37,11 @@ struct GenerateRequest {
 };
 
 struct Generation {
-  enum class Stop { kCount, kEnd, kFull }; // maxTokens; an end token, which is the last; no room in cache or context
+  enum class Stop {
+    kCount,
+    kEnd,
+    kFull
+  }; // maxTokens; an end token, which is the last; no room in cache or context
   std::vector<int64_t> tokens;
   Stop stop = Stop::kCount;
   double prefillSeconds = 0; // until the first token

@@ -26,15 +26,15 @@ Failure::Kind failureKind(Error::Kind kind) {
 }
 
 Isa isaByName(const std::string &name) {
-  const Isa best = cpu::bestIsa();
+  const Isa best = bestIsa();
   if (name.empty())
     return best;
-  for (Isa isa : cpu::kAllIsas) {
-    if (name != cpu::isaName(isa))
+  for (Isa isa : kAllIsas) {
+    if (name != isaName(isa))
       continue;
     if (isa > best)
-      throw Error("this machine does not have the instruction set '" + name + "'; its highest is '" +
-                  cpu::isaName(best) + "'");
+      throw Error("this machine does not have the instruction set '" + name +
+                  "'; its highest is '" + isaName(best) + "'");
     // avx512 stands for all that the machine has of it.
     return isa == Isa::kAvx512 ? best : isa;
   }
@@ -119,7 +119,8 @@ namespace detail {
 void installBadAllocHandler() {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
+    llvm::install_bad_alloc_error_handler(
+        [](void *, const char *, bool) { throw std::bad_alloc(); });
   });
 }
 

@@ -77,7 +77,8 @@ void SessionImpl::checkNames(const Tensors &inputs, const Tensors &outputs, bool
       throw Error("there is no such input; the inputs are: " + quotedNames(model.inputs()))
           .at("input '" + entry.first + "'");
     if (keepStates && info->state)
-      throw Error("is a state that the session keeps; leave it out of a step, or set it with setState")
+      throw Error(
+          "is a state that the session keeps; leave it out of a step, or set it with setState")
           .at("input '" + entry.first + "'");
     if (!entry.second.defined())
       throw Error("the tensor is undefined").at("input '" + entry.first + "'");
@@ -114,8 +115,9 @@ Tensors SessionImpl::run(const Tensors &inputs, const Tensors &outputs, bool kee
   cancelled = false;
   checkNames(inputs, outputs, keepStates);
   if (keepStates && torn_)
-    throw Error("an earlier step ended while it moved rows of a windowed cache: the caches are lost; "
-                "reset the session");
+    throw Error(
+        "an earlier step ended while it moved rows of a windowed cache: the caches are lost; "
+        "reset the session");
   views_.clear();
   for (size_t i = 0; i < model.inputs().size(); ++i)
     views_.push_back(inputView(i, inputs, keepStates));
@@ -158,7 +160,7 @@ View SessionImpl::output(size_t index, DType dtype, llvm::ArrayRef<int64_t> dims
   return tensorView((*results_)[name] = tensor);
 }
 
-// --- States -------------------------------------------------------------------------------------------------------------
+// --- States ------------------------------------------------------------------------------------
 
 View SessionImpl::pastView(size_t state, const Tensors &inputs) {
   KeptState &kept = states[state];
@@ -180,7 +182,8 @@ void SessionImpl::stateWritten(size_t state, llvm::ArrayRef<int64_t> lengths) {
   torn_ |= compiled().states[state].window > 0;
 }
 
-// The dims of a cache that nothing has set yet: from the symbols of the other inputs, or from what the graph writes into it.
+// The dims of a cache that nothing has set yet: from the symbols of the other inputs, or from what
+// the graph writes into it.
 llvm::SmallVector<int64_t, 4> SessionImpl::firstDims(size_t state, const Tensors &inputs) const {
   const lowering::KvState &info = compiled().states[state];
   const ir::Graph &graph = compiled().graph;
@@ -210,9 +213,10 @@ llvm::SmallVector<int64_t, 4> SessionImpl::firstDims(size_t state, const Tensors
     if (!size)
       size = info.update[axis].tryEvaluate(symbols);
     if (!size)
-      throw Error("the size of axis " + std::to_string(axis) + " (" + input.shape[axis].str() +
-                  ") follows from no other input; give the cache its first value with setState, fix "
-                  "the symbol when the model is loaded, or set SessionOptions::cacheRows")
+      throw Error(
+          "the size of axis " + std::to_string(axis) + " (" + input.shape[axis].str() +
+          ") follows from no other input; give the cache its first value with setState, fix "
+          "the symbol when the model is loaded, or set SessionOptions::cacheRows")
           .at("input '" + graph.value(info.input).name + "'");
     dims.push_back(*size);
   }
@@ -233,8 +237,8 @@ bool SessionImpl::fitsFirstStep(size_t state, const Tensors &inputs) const {
   }
 }
 
-// A windowed cache may have any capacity from its window on. Twice the window evicts once in a window instead of moving all
-// rows at each step. Caches that share the symbol share the capacity.
+// A windowed cache may have any capacity from its window on. Twice the window evicts once in a
+// window instead of moving all rows at each step. Caches that share the symbol share the capacity.
 int64_t SessionImpl::windowedRows(size_t state) const {
   const ir::Graph &graph = compiled().graph;
   const lowering::KvState &info = compiled().states[state];
@@ -262,7 +266,8 @@ void SessionImpl::allocateState(size_t state, llvm::ArrayRef<int64_t> dims) {
   View view = makeView(nullptr, compiled().graph.fact(info.input).dtype, capacity);
   kept = KeptState(); // freed before the new one is taken
   kept.buffer = AlignedBuffer(budget, static_cast<size_t>(std::max<int64_t>(view.bytes(), 1)));
-  // Zeros: rows that nobody has written show in state() where the entries of a batch differ in length.
+  // Zeros: rows that nobody has written show in state() where the entries of a batch differ in
+  // length.
   std::memset(kept.buffer.data(), 0, kept.buffer.bytes());
   view.data = kept.buffer.data();
   view.dims[info.axis] = dims[info.axis];
@@ -330,7 +335,8 @@ void SessionImpl::keepLast(const std::string &name, int64_t rows) {
   if (drop <= 0 || !kept.view.present())
     return;
   const int64_t bytes = dtypeInfo(kept.view.dtype).bits / 8;
-  kept.view.data = static_cast<char *>(kept.view.data) + drop * kept.view.strides[info.axis] * bytes;
+  kept.view.data =
+      static_cast<char *>(kept.view.data) + drop * kept.view.strides[info.axis] * bytes;
   kept.rows = rows;
   kept.capacity -= drop;
   kept.dropped += drop;
@@ -375,7 +381,8 @@ int64_t SessionImpl::length() const {
   return longest;
 }
 
-// A windowed cache can give up tokens as long as it has dropped none that it would hold without them.
+// A windowed cache can give up tokens as long as it has dropped none that it would hold without
+// them.
 void SessionImpl::requireRewindable(size_t state, int64_t rows) const {
   const lowering::KvState &info = compiled().states[state];
   const KeptState &kept = states[state];
@@ -389,10 +396,11 @@ void SessionImpl::requireRewindable(size_t state, int64_t rows) const {
   for (int64_t length : kept.lengths) {
     const int64_t first = length - residentRows(length, kept.capacity, info.window);
     if (rows < length && rows - residentRows(rows, kept.capacity, info.window) != first)
-      throw Error("cannot rewind to " + std::to_string(rows) + " rows: the windowed cache holds rows " +
-                  std::to_string(first) + " to " + std::to_string(length - 1) +
-                  " and has dropped some that are needed then; reset the session and run the first " +
-                  std::to_string(rows) + " tokens again")
+      throw Error(
+          "cannot rewind to " + std::to_string(rows) + " rows: the windowed cache holds rows " +
+          std::to_string(first) + " to " + std::to_string(length - 1) +
+          " and has dropped some that are needed then; reset the session and run the first " +
+          std::to_string(rows) + " tokens again")
           .at("input '" + inputName(state) + "'");
   }
 }
@@ -435,9 +443,8 @@ namespace {
 Result<Tensors> runGuarded(detail::SessionImpl &impl, const Tensors &inputs, const Tensors &outputs,
                            bool keepStates) {
   Tensors results;
-  const Status status = detail::guarded(impl.model.impl().path, [&] {
-    results = impl.run(inputs, outputs, keepStates);
-  });
+  const Status status = detail::guarded(impl.model.impl().path,
+                                        [&] { results = impl.run(inputs, outputs, keepStates); });
   if (!status)
     return status.error();
   return results;

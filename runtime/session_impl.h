@@ -1,5 +1,5 @@
-// What stands behind Model and Session of the public header. The command line uses it for what the API does not offer:
-// the lowered graph, the kernels chosen, profiles.
+// What stands behind Model and Session of the public header. The command line uses it for what the
+// API does not offer: the lowered graph, the kernels chosen, profiles.
 #pragma once
 
 #include "frontend/load.h"
@@ -23,13 +23,13 @@ struct ModelImpl {
 
 // A cache that the session keeps. Its rows lie along the state's axis.
 struct KeptState {
-  View view;            // `rows` rows; the buffer's capacity shows in the strides. Absent until the first step
+  View view; // `rows` rows; the buffer's capacity shows in the strides. Absent until the first step
   int64_t rows = 0;     // of the past
   int64_t capacity = 0; // rows that the buffer has from the view's first row on
   int64_t dropped = 0;  // rows of the buffer before that
   AlignedBuffer buffer;
-  // Tokens that each entry of the batch has put in, as the last step's inputs said. Empty where that is not known: a content from
-  // outside.
+  // Tokens that each entry of the batch has put in, as the last step's inputs said. Empty where
+  // that is not known: a content from outside.
   std::vector<int64_t> lengths;
   bool fresh = false; // nothing is in it: the next step may bring another batch
 };
@@ -76,11 +76,13 @@ private:
   llvm::SmallVector<bool, 16> wanted_;
   const Tensors *given_ = nullptr; // the caller's outputs, while a run goes on
   Tensors *results_ = nullptr;
-  // A step that ended early after rows of a windowed cache had moved: what is left is neither the old cache nor the new one.
+  // A step that ended early after rows of a windowed cache had moved: what is left is neither the
+  // old cache nor the new one.
   bool torn_ = false;
 };
 
-// LLVM's containers abort when memory runs out unless a handler that throws is installed: before anything is loaded.
+// LLVM's containers abort when memory runs out unless a handler that throws is installed: before
+// anything is loaded.
 void installBadAllocHandler();
 
 // Options of a model as lowering wants them. Throws Error for names that do not exist.

@@ -77,7 +77,7 @@ bool contains(llvm::StringRef text, llvm::StringRef part) {
   return text.find(part) != llvm::StringRef::npos;
 }
 
-// --- Cases that the tables below vary ------------------------------------------------------------
+// --- Cases that the tables below vary ----------------------------------------------------------
 
 constexpr int64_t kBfloat16 = 16, kDouble = 11;
 

@@ -16,7 +16,13 @@ TEST_CASE("cpu matmul: few rows") {
         {"one row", "few_rows", "matmul(%a, %b)", {row.c_str(), wide.c_str()}, 2e-5},
         {"three rows", "few_rows", "matmul(%a, %b)", {three.c_str(), wide.c_str()}, 2e-5},
         {"few columns", "few_rows", "matmul(%a, %b)", {three.c_str(), narrow.c_str()}, 2e-5},
-        {"batch axes are rows", "few_rows", "matmul(%a, %b)", {four.c_str(), uneven.c_str()}, 2e-5, "%y", true},
+        {"batch axes are rows",
+         "few_rows",
+         "matmul(%a, %b)",
+         {four.c_str(), uneven.c_str()},
+         2e-5,
+         "%y",
+         true},
         {"a vector", "few_rows", "matmul(%a, %b)", {vector.c_str(), wide.c_str()}, 2e-5},
         {"depth 1", "few_rows", "matmul(%a, %b)", {one.c_str(), flat.c_str()}, 2e-5, "%y", true},
     });
@@ -36,7 +42,13 @@ TEST_CASE("cpu matmul: tiles") {
     });
   }
   checkKernels({
-      {"a batch of matrices", "onednn", "matmul(%a, %b)", {"f32[3, 2, 9, 10]", "f32[2, 10, 7]"}, 1e-5, "%y", true},
+      {"a batch of matrices",
+       "onednn",
+       "matmul(%a, %b)",
+       {"f32[3, 2, 9, 10]", "f32[2, 10, 7]"},
+       1e-5,
+       "%y",
+       true},
   });
 }
 

@@ -79,8 +79,8 @@ private:
 
 inline std::vector<Isa> isasHere() {
   std::vector<Isa> isas;
-  for (Isa isa : cpu::kAllIsas)
-    if (isa <= cpu::bestIsa())
+  for (Isa isa : kAllIsas)
+    if (isa <= bestIsa())
       isas.push_back(isa);
   return isas;
 }
@@ -262,7 +262,7 @@ private:
   }
 
   bool agrees(const Results &expected, Isa isa, int threads, Tensor::Layout layout) const {
-    INFO(std::string(cpu::isaName(isa))
+    INFO(std::string(isaName(isa))
          << ", " << threads << " threads, layout " << static_cast<int>(layout));
     KernelOptions options;
     options.isa = isa;

@@ -1,4 +1,5 @@
-// Every operator of the IR has a reference kernel and occurs in a test case: what is listed in ir/ops.h is complete.
+// Every operator of the IR has a reference kernel and occurs in a test case: what is listed in
+// ir/ops.h is complete.
 #include "frontend/load.h"
 #include "kernels/kernel.h"
 #include "lowering/select.h"
@@ -34,7 +35,8 @@ void collect(const ir::Graph &graph, std::set<size_t> &seen) {
 
 } // namespace
 
-TEST_CASE("op list: every operator that needs a kernel has a reference kernel that takes everything") {
+TEST_CASE(
+    "op list: every operator that needs a kernel has a reference kernel that takes everything") {
   for (const ir::Op &op : allOps()) {
     if (!lowering::needsKernel(op) || std::holds_alternative<ir::Unsupported>(op))
       continue;

@@ -10,7 +10,8 @@ using lowering::Storage;
 namespace {
 
 std::string storageName(Storage storage) {
-  static const char *const kNames[] = {"none", "input", "constant", "arena", "output", "pool", "shared"};
+  static const char *const kNames[] = {"none",   "input", "constant", "arena",
+                                       "output", "pool",  "shared"};
   return kNames[static_cast<size_t>(storage)];
 }
 
@@ -105,8 +106,11 @@ TEST_CASE("plan: slots lie where nothing alive lies") {
   const Row rows[] = {
       {"one after the other share", {{0, 1}, {2, 3}}, {100, 64}, {0, 0}, 128},
       {"a value that ends where another begins does not", {{0, 1}, {1, 2}}, {64, 64}, {0, 64}, 128},
-      {"a gap is filled by what fits", {{0, 5}, {0, 1}, {0, 5}, {2, 5}}, {256, 128, 64, 100},
-       {0, 256, 384, 256}, 448},
+      {"a gap is filled by what fits",
+       {{0, 5}, {0, 1}, {0, 5}, {2, 5}},
+       {256, 128, 64, 100},
+       {0, 256, 384, 256},
+       448},
       {"empty values take no room", {{0, 5}, {0, 5}}, {0, 64}, {0, 0}, 64},
   };
   for (const Row &row : rows) {

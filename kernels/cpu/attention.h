@@ -3,7 +3,7 @@
 // output.
 #pragma once
 
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 #include "kernels/sdpa_problem.h"
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 #include "ir/band.h"
 #include "ir/view.h"
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/dtype.h"
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 // instruction set.
 #pragma once
 
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 
 #include "ir/dtype.h"
 #include "ir/ops.h"
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
 #include <cstdint>
 

@@ -26,6 +26,10 @@ void zeroRows(const View &cache, int64_t start, int64_t end, int64_t b, int64_t 
   const int64_t size = dtypeInfo(cache.dtype).bits / 8;
   forEachRow(rowsOf(cache, b, axis, start, end - start), [&](llvm::ArrayRef<Row> rows) {
     char *data = static_cast<char *>(rows[0].data) + rows[0].offset * size;
+    if (rows[0].stride == 1) {
+      std::memset(data, 0, rows[0].count * size);
+      return;
+    }
     for (int64_t i = 0; i < rows[0].count; ++i)
       std::memset(data + i * rows[0].stride * size, 0, size);
   });

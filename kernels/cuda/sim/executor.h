@@ -1,5 +1,5 @@
 // Runs CUDA kernels on the host: each CUDA thread is a fiber, and everything that the programming
-// model leaves open is decided so that mistakes show (docs/design.md has no GPU to find them on).
+// model leaves open is decided so that mistakes show.
 //
 //   order        threads run as far as they can, in the order that Options::schedule says
 //   blocks       one after another, or several at once, switching between them at every wait

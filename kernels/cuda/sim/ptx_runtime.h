@@ -1,4 +1,5 @@
-// What C++ translated from PTX (tools/ptx2cpp.py) is written in. Shared addresses are offsets from the block's shared memory.
+// What C++ translated from PTX (tools/ptx2cpp.py) is written in. Shared addresses are offsets from
+// the block's shared memory.
 #pragma once
 
 #include "ir/half.h"
@@ -140,7 +141,8 @@ template <class T> T extractBits(T from, uint32_t position, uint32_t length) {
   if (n == 0)
     return 0;
   using Unsigned = std::make_unsigned_t<T>;
-  const bool negative = std::is_signed_v<T> && (from >> (p + n <= kBits ? p + n - 1 : kBits - 1) & 1);
+  const bool negative =
+      std::is_signed_v<T> && (from >> (p + n <= kBits ? p + n - 1 : kBits - 1) & 1);
   Unsigned value = p >= kBits ? 0 : static_cast<Unsigned>(from) >> p;
   if (n >= kBits)
     return static_cast<T>(value);
@@ -202,8 +204,8 @@ struct ShuffleRange {
 inline uint32_t shuffleFrom(uint32_t value, int source, bool valid, uint32_t mask, Site site) {
   return shuffle(mask, value, valid ? source : thisThread().lane, site);
 }
-inline uint32_t shuffle_idx(uint32_t value, uint32_t lane, uint32_t clamp, uint32_t mask, bool &valid,
-                            Site site) {
+inline uint32_t shuffle_idx(uint32_t value, uint32_t lane, uint32_t clamp, uint32_t mask,
+                            bool &valid, Site site) {
   const ShuffleRange range(clamp);
   const int segment = static_cast<int>(clamp >> 8 & 31);
   const int source = range.low | (static_cast<int>(lane & 31) & ~segment);

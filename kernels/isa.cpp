@@ -1,6 +1,6 @@
-#include "kernels/cpu/isa.h"
+#include "kernels/isa.h"
 
-namespace engine::cpu {
+namespace engine {
 
 namespace {
 
@@ -26,4 +26,4 @@ Isa bestIsa() {
   return isa;
 }
 
-} // namespace engine::cpu
+} // namespace engine

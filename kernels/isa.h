@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace engine::cpu {
+namespace engine {
 
 enum class Isa : uint8_t {
   kBase,       // SSE4.2
@@ -32,4 +32,4 @@ constexpr const char *isaName(Isa isa) {
 // The highest one that this machine runs; it runs all lower ones too.
 Isa bestIsa();
 
-} // namespace engine::cpu
+} // namespace engine
