@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Writes what the documentation says about supported operators, from `engine ops --json`.
+"""Writes what the documentation says about supported operators, from `engine ops --json` and the test cases.
 
 usage: gen_docs.py [--check] [ENGINE]     docs/support.md, and the table in README.md between its markers
+
+A mode is what a case directory pins: the first paragraph of its generate.py. What is refused is shown with the message that
+the engine gives.
 
 --check changes nothing: it prints what is out of date and closes with `N passed, N failed`.
 """
 
+import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,6 +68,53 @@ def support_page(rows):
     return "\n".join(lines) + "\n"
 
 
+# Sections of modes: title, and the first words of the names of its cases.
+MODES = [
+    ("com.microsoft.GroupQueryAttention", ["gqa"]),
+    ("com.microsoft.MultiHeadAttention", ["mha"]),
+    ("ai.onnx.Attention", ["attention", "gemma4"]),
+    ("Rotary embedding", ["rotary", "contrib_rotary"]),
+    ("ai.onnx.TensorScatter", ["scatter"]),
+    ("Norms", ["rms", "simplified", "skip"]),
+]
+
+
+def case_directories(prefixes):
+    folders = sorted(p.parent for p in (ROOT / "test_cases").glob("*/case.txt"))
+    return [f for f in folders if any(f.name == p or f.name.startswith(p + "_") for p in prefixes)]
+
+
+def description(folder):
+    """The first paragraph of the docstring that says what the case pins, in one line."""
+    tree = ast.parse((folder / "generate.py").read_text(encoding="utf-8"))
+    return " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
+
+
+def refusal(engine, folder):
+    """The engine's message, without the folder."""
+    command = [engine, "run", f"test_cases/{folder.name}/model.onnx"]
+    if (folder / "io.npz").exists():
+        command += ["--input-from-bundle", f"test_cases/{folder.name}/io.npz"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if run.returncode != 2:
+        raise SystemExit(f"{folder.name}: expected a refusal, exit status is {run.returncode}")
+    lines = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+    first = re.sub(re.escape(f"test_cases/{folder.name}/") + r"(model\.onnx: )?", "", lines[0])
+    return first.removeprefix("error: ")
+
+
+def modes_page(engine):
+    lines = ["", "# Modes", "", "Each line is a test case, and what it pins."]
+    for title, prefixes in MODES:
+        lines += ["", f"## {title}: supported", "", "| mode | case |", "|---|---|"]
+        lines += [f"| {cell(description(f))} | `{f.name}` |" for f in case_directories(prefixes)]
+    lines += ["", "## Refused", "", "| what | message | case |", "|---|---|---|"]
+    for folder in case_directories(["refuse"]):
+        cells = (description(folder), "`" + refusal(engine, folder) + "`", f"`{folder.name}`")
+        lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def readme_with(table):
     """README.md with the table in its place."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -76,10 +128,13 @@ def main():
     arguments = sys.argv[1:]
     check = "--check" in arguments
     paths = [a for a in arguments if a != "--check"]
-    engine = paths[0] if paths else str(ROOT / "build" / "engine")
+    engine = str(Path(paths[0] if paths else ROOT / "build" / "engine").resolve())
     listing = subprocess.run([engine, "ops", "--json"], capture_output=True, text=True, check=True)
     rows = json.loads(listing.stdout)
-    wanted = {"docs/support.md": support_page(rows), "README.md": readme_with(readme_table(rows))}
+    wanted = {
+        "docs/support.md": support_page(rows) + modes_page(engine),
+        "README.md": readme_with(readme_table(rows)),
+    }
     stale = []
     for name, text in wanted.items():
         path = ROOT / name
