@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -407,6 +409,32 @@ def generation(folder):
     drawn = [json.loads(accepted(*run, "--json", "--temperature", 2, "--top-k", 50, "--seed", seed).out)["tokens"]
              for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def greedy_pair(folder, prompt, count):
+    """What onnxruntime makes of prefill.onnx and decode.onnx, token by token."""
+    prefill, decode = (onnxruntime.InferenceSession(str(folder / f"{name}.onnx")) for name in ("prefill", "decode"))
+    ids, names = np.array([prompt]), [output.name for output in prefill.get_outputs()]
+    feed = {"input_ids": ids, "position_ids": np.arange(len(prompt))[None]}
+    outputs = dict(zip(names, prefill.run(names, feed)))
+    tokens = []
+    for position in range(len(prompt), len(prompt) + count):
+        tokens.append(int(outputs["logits"][0, -1].argmax()))
+        feed = {"input" + "." + name: value for name, value in outputs.items() if name.startswith("cache.")}
+        feed |= {"input_ids": np.array([[tokens[-1]]]), "position_ids": np.array([[position]])}
+        outputs = dict(zip(names, decode.run(None, feed)))
+    return tokens
+
+
+@test
+def generation_with_a_prefill_and_a_decode_model(folder):
+    for name in ("prefill", "decode"):
+        case = CASES / f"hf_llama_{name}"
+        shutil.copy(case / "model.onnx", folder / f"{name}.onnx")
+        shutil.copy(case / f"{name}.onnx.data", folder)
+    prompt = [5, 17, 33, 64, 7]
+    result = json.loads(accepted("generate", folder, "--prompt-ids", ",".join(map(str, prompt)), "-n", 8, "--json").out)
+    assert result["tokens"] == greedy_pair(folder, prompt, 8), result
 
 
 @test
