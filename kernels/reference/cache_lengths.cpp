@@ -153,9 +153,9 @@ private:
 
   const ir::CacheLengths &op_;
   const int64_t batch_, queries_, newRows_, pastRows_, ropeRows_;
-  const llvm::SmallVector<int64_t, 0> seqlens_;
+  const Elements<int64_t> seqlens_;
   const bool ragged_; // there is query_seqlens
-  llvm::SmallVector<int64_t, 0> querySeqlens_;
+  Elements<int64_t> querySeqlens_;
   int64_t total_ = 0;
   bool firstPrompt_ = false;
 };

@@ -167,8 +167,8 @@ template <class C> bool less(C a, C b) { return isNan(a) ? false : isNan(b) || a
 
 // Positions of the k first elements; of equal ones the earlier comes first.
 template <class C>
-llvm::SmallVector<int64_t, 0> topPositions(llvm::ArrayRef<C> line, int64_t k, bool largest) {
-  llvm::SmallVector<int64_t, 0> order(line.size());
+Elements<int64_t> topPositions(llvm::ArrayRef<C> line, int64_t k, bool largest) {
+  Elements<int64_t> order(line.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
     return largest ? less(line[j], line[i]) : less(line[i], line[j]);
@@ -202,7 +202,7 @@ void runTopK(const ir::TopK &op, const KernelCall &call) {
     forEachInner({x, values, indices}, x.rank - 1, [&](llvm::ArrayRef<View> lines) {
       const auto line = loadAll<C>(lines[0]);
       const auto positions = topPositions<C>(line, k, op.largest);
-      llvm::SmallVector<C, 0> chosen;
+      Elements<C> chosen;
       for (int64_t position : positions)
         chosen.push_back(line[position]);
       if (wantsValues)

@@ -102,7 +102,7 @@ private:
   const ir::KvWrite &op_;
   const View cache_, update_, y_;
   const int64_t axis_, batch_, capacity_;
-  llvm::SmallVector<int64_t, 0> starts_, lengths_;
+  Elements<int64_t> starts_, lengths_;
 };
 
 void evict(const ir::KvEvict &op, const View &cache, const View &update, const View &y, int64_t b,
@@ -161,7 +161,7 @@ void runKvQuantize(const ir::KvQuantize &op, const KernelCall &call) {
   const bool perChannel = scales.size() != 1;
   const int64_t channels = x.dims[3];
   const double low = op.bits == 8 ? -128 : -8, high = op.bits == 8 ? 127 : 7;
-  llvm::SmallVector<double, 0> row(channels), codes(channels), bytes(channels);
+  Elements<double> row(channels), codes(channels), bytes(channels);
   for (int64_t b = 0; b < x.dims[0]; ++b)
     for (int64_t head = 0; head < x.dims[1]; ++head)
       for (int64_t s = 0; s < x.dims[2]; ++s) {

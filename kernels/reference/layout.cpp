@@ -55,7 +55,7 @@ void runSliceAt(const ir::SliceAt &op, const KernelCall &call) {
   const auto starts = loadAll<int64_t>(call.operand(1));
   const View steps = call.operand(3);
   const auto stepValues =
-      steps.present() ? loadAll<int64_t>(steps) : llvm::SmallVector<int64_t, 0>(starts.size(), 1);
+      steps.present() ? loadAll<int64_t>(steps) : Elements<int64_t>(starts.size(), 1);
   View x = call.operand(0);
   if (y.count() == 0)
     return;
@@ -84,7 +84,7 @@ void runConcat(const ir::Concat &op, const KernelCall &call) {
 
 // --- Pad, Tile: each axis of the result names the operand's index it copies ----------------------
 
-using AxisMap = llvm::SmallVector<int64_t, 0>;
+using AxisMap = Elements<int64_t>;
 constexpr int64_t kFilled = -1; // no source: stays as it is
 
 void copyMapped(const View &x, const View &y, llvm::ArrayRef<AxisMap> maps) {
@@ -175,7 +175,7 @@ void runRange(const ir::Range &, const KernelCall &call) {
   withCompute(y.dtype, [&](auto compute) {
     using C = typename decltype(compute)::type;
     const C start = loadScalar<C>(call.operand(0)), delta = loadScalar<C>(call.operand(2));
-    llvm::SmallVector<C, 0> values;
+    Elements<C> values;
     for (int64_t i = 0; i < y.count(); ++i)
       values.push_back(plus(start, times(static_cast<C>(i), delta)));
     storeAll<C>(y, values);

@@ -50,7 +50,7 @@ Operands operandsOf(const KernelCall &call) {
 template <class C> void multiply(const View &a, const View &b, const View &y) {
   const int64_t m = a.dims[0], k = a.dims[1], n = b.dims[1];
   const auto left = loadAll<C>(a);
-  llvm::SmallVector<C, 0> sums(m * n, C(0));
+  Elements<C> sums(m * n, C(0));
   for (int64_t i = 0; i < k; ++i) {
     const auto row = loadAll<C>(select(b, 0, i));
     for (int64_t r = 0; r < m; ++r) {

@@ -8,7 +8,7 @@ namespace engine {
 namespace reference {
 namespace {
 
-using Doubles = llvm::SmallVector<double, 0>;
+using Doubles = Elements<double>;
 
 // --- Softmax -------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ namespace engine {
 namespace reference {
 namespace {
 
-using Doubles = llvm::SmallVector<double, 0>;
+using Doubles = Elements<double>;
 
 // A view's elements without gaps, copied if they lie with some.
 class Dense {

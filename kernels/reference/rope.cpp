@@ -7,7 +7,7 @@ namespace {
 
 enum Operand { kX, kCos, kSin, kPositions, kStart, kLen };
 
-using Doubles = llvm::SmallVector<double, 0>;
+using Doubles = Elements<double>;
 
 // Where the angle of row s of entry b stands in the caches.
 class Angles {
@@ -49,7 +49,7 @@ private:
   }
 
   void countFrom(const ir::ApplyRope &op, const KernelCall &call, int64_t batch) {
-    llvm::SmallVector<int64_t, 0> starts(batch, op.offset.evaluate(call.symbols));
+    Elements<int64_t> starts(batch, op.offset.evaluate(call.symbols));
     if (call.operand(kStart).present())
       starts = loadAll<int64_t>(call.operand(kStart));
     for (int64_t b = 0; b < batch; ++b)
@@ -76,7 +76,7 @@ private:
   View cos_, sin_;
   int64_t rows_;
   bool perEntry_; // caches [B, S, R]
-  llvm::SmallVector<int64_t, 0> positions_;
+  Elements<int64_t> positions_;
 };
 
 void rotate(Doubles &x, const Doubles &cos, const Doubles &sin, bool interleaved) {
@@ -100,7 +100,7 @@ Row headRow(const View &view, int64_t b, int64_t head, int64_t s) {
 void runApplyRope(const ir::ApplyRope &op, const KernelCall &call) {
   const View x = call.operand(kX), y = call.result(0);
   const Angles angles(op, call);
-  llvm::SmallVector<int64_t, 0> lengths(x.dims[0], x.dims[2]);
+  Elements<int64_t> lengths(x.dims[0], x.dims[2]);
   if (call.operand(kLen).present())
     lengths = loadAll<int64_t>(call.operand(kLen));
   angles.check(lengths);

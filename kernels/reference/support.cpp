@@ -320,8 +320,8 @@ template <class C> void store(const Row &row, const C *values) {
   });
 }
 
-template <class C> llvm::SmallVector<C, 0> loadAll(const View &view) {
-  llvm::SmallVector<C, 0> values(view.count());
+template <class C> Elements<C> loadAll(const View &view) {
+  Elements<C> values(view.count());
   C *next = values.data();
   forEachRow(view, [&](llvm::ArrayRef<Row> rows) {
     load(rows[0], next);
@@ -352,9 +352,9 @@ template void load(const Row &, uint64_t *);
 template void store(const Row &, const double *);
 template void store(const Row &, const int64_t *);
 template void store(const Row &, const uint64_t *);
-template llvm::SmallVector<double, 0> loadAll(const View &);
-template llvm::SmallVector<int64_t, 0> loadAll(const View &);
-template llvm::SmallVector<uint64_t, 0> loadAll(const View &);
+template Elements<double> loadAll(const View &);
+template Elements<int64_t> loadAll(const View &);
+template Elements<uint64_t> loadAll(const View &);
 template void storeAll(const View &, llvm::ArrayRef<double>);
 template void storeAll(const View &, llvm::ArrayRef<int64_t>);
 template void storeAll(const View &, llvm::ArrayRef<uint64_t>);

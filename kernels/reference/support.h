@@ -54,8 +54,9 @@ void forEachRow(llvm::ArrayRef<View> views, llvm::function_ref<void(llvm::ArrayR
 template <class C> void load(const Row &row, C *out);
 template <class C> void store(const Row &row, const C *values);
 
-// All elements, row-major.
-template <class C> llvm::SmallVector<C, 0> loadAll(const View &view);
+// All elements, row-major. Short lists (one entry a batch entry) need no heap.
+template <class C> using Elements = llvm::SmallVector<C, 8>;
+template <class C> Elements<C> loadAll(const View &view);
 template <class C> void storeAll(const View &view, llvm::ArrayRef<C> values);
 template <class C> C loadScalar(const View &view); // the first element
 inline int64_t intScalar(const View &view) { return loadScalar<int64_t>(view); }
