@@ -15,7 +15,7 @@ cuda      360  .venv/bin/python tests/cuda/run.py build
 nodes     180  .venv/bin/python tests/onnx_node_suite.py build/engine
 calls     300  .venv/bin/python -m tests.differential build/test_differential
 memory     60  build/test_memory_flat
-faults    300  .venv/bin/python tools/plant_faults.py
+faults    300  .venv/bin/python tools/plant_faults.py --deep
 reference 120  check self_test .venv/bin/python -m tests.reference.selftest
 layers     60  .venv/bin/python tests/check_layers.py build
 cli       120  .venv/bin/python tests/cli_test.py build/engine
@@ -25,7 +25,6 @@ examples  240  embedding
 '
 deep_suites='
 asan      900  sanitized asan
-allfaults 900  .venv/bin/python tools/plant_faults.py --deep
 '
 
 check() {  # WHAT COMMAND...: one check, counted

@@ -7,8 +7,16 @@ import numpy as np
 
 from tests.reference.onnx_model import Value, model, node
 
-HIDDEN, HEADS, KV_HEADS, HEAD_SIZE, TOKENS, MLP = 32, 2, 1, 16, 40, 48
+HIDDEN, HEADS, KV_HEADS, HEAD_SIZE, TOKENS, MLP, POSITIONS = 32, 2, 1, 16, 40, 48, 64
 CONTRIB = "com.microsoft"
+
+
+def resize(**sizes):
+    """For measurements: decoders of other sizes than the cases', by the names above."""
+    unknown = sizes.keys() - {"HIDDEN", "HEADS", "KV_HEADS", "HEAD_SIZE", "TOKENS", "MLP", "POSITIONS"}
+    if unknown:
+        raise ValueError(f"no such size: {unknown}")
+    globals().update(sizes)
 
 
 class Graph:
@@ -40,9 +48,9 @@ class Graph:
     def matmul(self, x, name, inner, outer):
         return self.op("MatMul", x, self.weight(name + ".weight", inner, outer), name=name)
 
-    def rope_caches(self, positions=64):
+    def rope_caches(self):
         half = HEAD_SIZE // 2
-        angles = np.arange(positions)[:, None] * 100.0 ** (-np.arange(half) / half)
+        angles = np.arange(POSITIONS)[:, None] * 100.0 ** (-np.arange(half) / half)
         self.constant("cos_cache", np.cos(angles).astype(np.float32))
         self.constant("sin_cache", np.sin(angles).astype(np.float32))
         return "cos_cache", "sin_cache"
@@ -93,9 +101,9 @@ def token_inputs():
     ]
 
 
-def cache_values(kind, layer, length, dtype=np.float32, width=HEAD_SIZE):
+def cache_values(kind, layer, length, dtype=np.float32, width=None):
     return [
-        Value(f"{kind}.{layer}.{part}", dtype, ["batch_size", KV_HEADS, length, width])
+        Value(f"{kind}.{layer}.{part}", dtype, ["batch_size", KV_HEADS, length, width or HEAD_SIZE])
         for part in ("key", "value")
     ]
 
