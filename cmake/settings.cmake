@@ -37,4 +37,3 @@ if(CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
-option(ENGINE_PCH "precompile cmake/pch.h, if it exists, for the layers that ask for it" ON)

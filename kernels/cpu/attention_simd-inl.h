@@ -184,6 +184,37 @@ HWY_INLINE void widen(DType type, const void *from, int64_t count, float *to) {
                [&](const auto *elements) HWY_ATTR { widenVectors(elements, count, to); });
 }
 
+HWY_INLINE void narrowToHalf(const float *from, int64_t count, uint16_t *to) {
+  int64_t i = 0;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  const hn::Rebind<hwy::float16_t, F> half;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(F(), from + i)), half,
+               reinterpret_cast<hwy::float16_t *>(to + i));
+#endif
+  for (; i < count; ++i)
+    to[i] = floatToHalf(from[i]);
+}
+
+// Rounds to nearest even, which Highway's own conversion does not.
+HWY_INLINE void narrowToBFloat16(const float *from, int64_t count, uint16_t *to) {
+  const hn::RebindToUnsigned<F> du;
+  const hn::Rebind<uint16_t, F> narrow;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const VF x = hn::LoadU(F(), from + i);
+    const auto bits = hn::BitCast(du, x);
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fffu)), odd);
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000u));
+    const auto isNan = hn::RebindMask(du, hn::IsNaN(x));
+    const auto top = hn::ShiftRight<16>(hn::IfThenElse(isNan, quiet, rounded));
+    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(I(), top)), narrow, to + i);
+  }
+  for (; i < count; ++i)
+    to[i] = floatToBFloat16(from[i]);
+}
+
 } // namespace HWY_NAMESPACE
 } // namespace engine::cpu::attn
 HWY_AFTER_NAMESPACE();

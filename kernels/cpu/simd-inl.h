@@ -20,6 +20,8 @@ using attn::HWY_NAMESPACE::I;
 using attn::HWY_NAMESPACE::kInfinity;
 using attn::HWY_NAMESPACE::kLanes;
 using attn::HWY_NAMESPACE::load;
+using attn::HWY_NAMESPACE::narrowToBFloat16;
+using attn::HWY_NAMESPACE::narrowToHalf;
 using attn::HWY_NAMESPACE::tanhAll;
 using attn::HWY_NAMESPACE::VF;
 using attn::HWY_NAMESPACE::widen;
