@@ -218,19 +218,26 @@ std::string normWhyNot(const KernelProblem &problem) {
   return {};
 }
 
-// --- Softmax -------------------------------------------------------------------------------------
-
-class SoftmaxKernel final : public Kernel {
+// A kernel that goes along the last axes of one operand, row by row.
+class LastAxesKernel : public Kernel {
 public:
-  explicit SoftmaxKernel(const KernelProblem &problem)
-      : log_(problem.op<ir::Softmax>().log), ops_(rowOps(problem.options.isa)) {}
-
   std::string whyNotNow(const KernelCall &call) const override {
     return rowsWhyNot(problemOf(call));
   }
   int64_t scratchBytes(const KernelCall &call) const override {
     return bufferBytes(problemOf(call), call.threads);
   }
+
+private:
+  virtual RowProblem problemOf(const KernelCall &call) const = 0;
+};
+
+// --- Softmax -------------------------------------------------------------------------------------
+
+class SoftmaxKernel final : public LastAxesKernel {
+public:
+  explicit SoftmaxKernel(const KernelProblem &problem)
+      : log_(problem.op<ir::Softmax>().log), ops_(rowOps(problem.options.isa)) {}
 
   void run(const KernelCall &call) const override {
     const RowProblem p = problemOf(call);
@@ -243,7 +250,7 @@ public:
   }
 
 private:
-  static RowProblem problemOf(const KernelCall &call) {
+  RowProblem problemOf(const KernelCall &call) const override {
     return {call.operand(0), call.result(0), call.operand(0).rank - 1};
   }
 
@@ -275,17 +282,10 @@ std::string softmaxWhyNot(const KernelProblem &problem) {
 
 // --- Reduce --------------------------------------------------------------------------------------
 
-class ReduceKernel final : public Kernel {
+class ReduceKernel final : public LastAxesKernel {
 public:
   explicit ReduceKernel(const KernelProblem &problem)
       : op_(problem.op<ir::Reduce>()), ops_(rowOps(problem.options.isa)) {}
-
-  std::string whyNotNow(const KernelCall &call) const override {
-    return rowsWhyNot(problemOf(call));
-  }
-  int64_t scratchBytes(const KernelCall &call) const override {
-    return bufferBytes(problemOf(call), call.threads);
-  }
 
   void run(const KernelCall &call) const override {
     const RowProblem p = problemOf(call);
@@ -304,7 +304,7 @@ public:
   }
 
 private:
-  RowProblem problemOf(const KernelCall &call) const {
+  RowProblem problemOf(const KernelCall &call) const override {
     const View x = call.operand(0);
     return {x, call.result(0), x.rank - static_cast<int>(op_.axes.size())};
   }
@@ -345,17 +345,10 @@ std::string reduceWhyNot(const KernelProblem &problem) {
 
 // --- ArgReduce -----------------------------------------------------------------------------------
 
-class ArgReduceKernel final : public Kernel {
+class ArgReduceKernel final : public LastAxesKernel {
 public:
   explicit ArgReduceKernel(const KernelProblem &problem)
       : op_(problem.op<ir::ArgReduce>()), ops_(rowOps(problem.options.isa)) {}
-
-  std::string whyNotNow(const KernelCall &call) const override {
-    return rowsWhyNot(problemOf(call));
-  }
-  int64_t scratchBytes(const KernelCall &call) const override {
-    return bufferBytes(problemOf(call), call.threads);
-  }
 
   void run(const KernelCall &call) const override {
     const RowProblem p = problemOf(call);
@@ -366,7 +359,7 @@ public:
   }
 
 private:
-  static RowProblem problemOf(const KernelCall &call) {
+  RowProblem problemOf(const KernelCall &call) const override {
     return {call.operand(0), call.result(0), call.operand(0).rank - 1};
   }
 
