@@ -78,8 +78,6 @@ int64_t lengthOf(const ImportContext &ctx, size_t input, llvm::StringRef name) {
   return *fact.shape[0].constant();
 }
 
-bool neverNegative(const Dim &dim) { return dim.bounds(ir::SymbolRanges()).min >= 0; }
-
 ValueId scalar(ImportContext &ctx, DType type, double value, llvm::StringRef suffix) {
   const ir::ConstRef data = isFloat(type)
                                 ? ir::makeFloatConst(type, {}, {value})

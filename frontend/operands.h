@@ -36,8 +36,6 @@ std::string whereOf(const IntsFrom &from);
 // Elements of a rank-1 input, which must be a number.
 int64_t lengthOf(const ImportContext &ctx, size_t input, llvm::StringRef name);
 
-bool neverNegative(const ir::Dim &dim);
-
 ir::ValueId scalar(ImportContext &ctx, DType type, double value, llvm::StringRef suffix);
 // The value itself if it has the type.
 ir::ValueId asType(ImportContext &ctx, ir::ValueId value, DType type, llvm::StringRef suffix);

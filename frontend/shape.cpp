@@ -59,7 +59,7 @@ std::optional<ir::Shape> reshapeTarget(const ir::Shape &from, llvm::ArrayRef<Dim
       if (i >= from.size())
         return std::nullopt;
       dim = from[i];
-    } else if (!neverNegative(dim)) {
+    } else if (!ir::neverNegative(dim)) {
       return std::nullopt;
     }
     target.push_back(dim);
@@ -168,7 +168,7 @@ void importExpand(ImportContext &ctx) {
   const ValueId x = ctx.required(0, "input");
   ctx.required(1, "shape");
   const auto asked = ctx.contents(1);
-  if (asked && llvm::all_of(*asked, neverNegative))
+  if (asked && llvm::all_of(*asked, ir::neverNegative))
     return ctx.emit(ir::Expand{ir::Shape(*asked)}, {x});
   const int64_t rank = std::max<int64_t>(ctx.fact(0).rank(), lengthOf(ctx, 1, "shape"));
   ctx.emit(ir::ExpandTo{rank}, {x, asInt64(ctx, ctx.input(1))});
@@ -424,7 +424,7 @@ void importConstantOfShape(ImportContext &ctx) {
   const ValueId value =
       ctx.b.constant(given ? given : ir::makeFloatConst(DType::kF32, {}, {0.0}), "value");
   const auto dims = ctx.contents(0);
-  if (dims && llvm::all_of(*dims, neverNegative))
+  if (dims && llvm::all_of(*dims, ir::neverNegative))
     return ctx.emit(ir::Fill{ir::Shape(*dims)}, {value});
   ctx.emit(ir::FillTo{lengthOf(ctx, 0, "input")}, {value, asInt64(ctx, ctx.input(0))});
 }

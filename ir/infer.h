@@ -74,4 +74,8 @@ std::optional<SliceRange> sliceRange(const Dim &start, const Dim &end, int64_t s
 // facts that infer would not give, names used twice, If graphs that do not agree.
 void verify(const Graph &graph);
 
+// Named symbols are lengths; "$INPUT" may be anything.
+inline SymbolRange boundsOf(const Dim &dim) { return dim.bounds(SymbolRanges()); }
+inline bool neverNegative(const Dim &dim) { return boundsOf(dim).min >= 0; }
+
 } // namespace engine::ir

@@ -44,10 +44,6 @@ void inferOp(const CheckLengths &op, InferContext &c);
 using Contents = llvm::SmallVector<Dim, 4>;
 std::optional<Contents> contentsOf(const Fact &fact);
 
-// Named symbols are lengths; "$INPUT" may be anything.
-inline SymbolRange boundsOf(const Dim &dim) { return dim.bounds(SymbolRanges()); }
-inline bool neverNegative(const Dim &dim) { return boundsOf(dim).min >= 0; }
-
 void inferOp(const ApplyRope &op, InferContext &c);
 void inferOp(const CacheLengths &op, InferContext &c);
 void inferOp(const RopePositions &op, InferContext &c);
